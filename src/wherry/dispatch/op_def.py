@@ -1,0 +1,82 @@
+"""`OpDef`: everything the engine knows of an operation, built once from its generated entry and never changed."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+# Kinds of a tensor argument.
+TENSOR: Final = 0
+OPTIONAL: Final = 1
+LIST: Final = 2
+OPTIONAL_LIST: Final = 3
+
+
+class Required:
+    """Stands for the default of an argument that has none."""
+
+    def __repr__(self) -> str:
+        return "<required>"
+
+
+REQUIRED: Final = Required()
+
+
+class OpDef:
+    """An operation.
+
+    inputs / input_kinds: tensor arguments in order, and TENSOR, OPTIONAL, LIST or OPTIONAL_LIST of each. attrs /
+    attr_kinds / attr_defaults: the other arguments, their types as the entry writes them ("int[]", "Scalar" ...), and
+    defaults as Python values or REQUIRED. outputs / output_kinds: names, and TENSOR, OPTIONAL or LIST of each;
+    `intermediate` marks outputs the public function does not return. infer_meta, infer_params, kernel, kernel_params:
+    registered names, and argument names in call order (params empty: all inputs, then all attributes). data_type: how
+    the kernel's dtype is found, tried in order: a name of an input or attribute; empty for the first tensor's.
+    inplace / view: pairs (input, output) of positions. grad: rule name by input name. Other fields as in the entry.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        inputs: tuple[str, ...],
+        input_kinds: tuple[int, ...],
+        attrs: tuple[str, ...] = (),
+        attr_kinds: tuple[str, ...] = (),
+        attr_defaults: tuple[object, ...] = (),
+        outputs: tuple[str, ...],
+        output_kinds: tuple[int, ...],
+        intermediate: tuple[bool, ...] = (),
+        infer_meta: str,
+        infer_params: tuple[str, ...] = (),
+        kernel: str,
+        kernel_params: tuple[str, ...] = (),
+        data_type: tuple[str, ...] = (),
+        inplace: tuple[tuple[int, int], ...] = (),
+        view: tuple[tuple[int, int], ...] = (),
+        grad: dict[str, str] | None = None,
+        amp: str = "",
+        promote: bool = False,
+        skip_transform: tuple[str, ...] = (),
+        support_trans_dtype: tuple[str, ...] = (),
+        location: str = "",
+    ) -> None:
+        self.name: Final = name
+        self.inputs: Final = inputs
+        self.input_kinds: Final = input_kinds
+        self.attrs: Final = attrs
+        self.attr_kinds: Final = attr_kinds
+        self.attr_defaults: Final = attr_defaults
+        self.outputs: Final = outputs
+        self.output_kinds: Final = output_kinds
+        self.intermediate: Final = intermediate if intermediate else (False,) * len(outputs)
+        self.infer_meta: Final = infer_meta
+        self.infer_params: Final = infer_params
+        self.kernel: Final = kernel
+        self.kernel_params: Final = kernel_params
+        self.data_type: Final = data_type
+        self.inplace: Final = inplace
+        self.view: Final = view
+        self.grad: Final[dict[str, str]] = grad if grad is not None else {}
+        self.amp: Final = amp
+        self.promote: Final = promote
+        self.skip_transform: Final = skip_transform
+        self.support_trans_dtype: Final = support_trans_dtype
+        self.location: Final = location
