@@ -1,10 +1,41 @@
-"""Kernels that change a shape."""
+"""Kernels that change a shape and keep the elements; nearly all return views."""
+
+import numpy as np
 
 from wherry.dispatch.kernel_factory import ALL, kernel
+from wherry.infermeta.shape import expanded, reshaped, squeezed_axes, unsqueezed
 from wherry.kernels.numpy.common import Array
 
 
 @kernel("reshape", ALL)
 def reshape(x: Array, shape: tuple[int, ...]) -> Array:
     """A view where strides allow, else a copy."""
-    return x.reshape(tuple(x.shape[i] if dim == 0 and i < x.ndim else dim for i, dim in enumerate(shape)))
+    if 0 in shape or x.size == 0:
+        shape = reshaped(x.shape, shape)
+    return x.reshape(shape)
+
+
+@kernel("expand", ALL)
+def expand(x: Array, shape: tuple[int, ...]) -> Array:
+    """A view with strides of 0."""
+    if -1 in shape:
+        shape = expanded(x.shape, shape)
+    return np.broadcast_to(x, shape)
+
+
+@kernel("squeeze", ALL)
+def squeeze(x: Array, axis: tuple[int, ...]) -> Array:
+    """A view without the axes of size 1."""
+    return x.squeeze(squeezed_axes(x.shape, axis))
+
+
+@kernel("unsqueeze", ALL)
+def unsqueeze(x: Array, axis: tuple[int, ...]) -> Array:
+    """A view with axes of size 1 put in."""
+    return x.reshape(unsqueezed(x.shape, axis))
+
+
+@kernel("transpose", ALL)
+def transpose(x: Array, perm: tuple[int, ...]) -> Array:
+    """A view with permuted axes."""
+    return x.transpose(perm)
