@@ -3,7 +3,7 @@
 import numpy as np
 
 from wherry.core import dtype as dt
-from wherry.dispatch.kernel_factory import ALL, COMPLEX, kernel, register
+from wherry.dispatch.kernel_factory import ALL, COMPLEX, FLOAT, kernel, register
 from wherry.kernels.numpy.common import Array
 
 
@@ -35,3 +35,29 @@ def conj_of_real(x: Array) -> Array:
 
 
 register("conj", np.conjugate, COMPLEX, out=True)
+
+
+@kernel("angle", COMPLEX)
+def angle(x: Array) -> Array:
+    """atan2 of the parts."""
+    return np.arctan2(x.imag, x.real)
+
+
+@kernel("angle", FLOAT)
+def angle_of_real(x: Array) -> Array:
+    """0 or pi; NaN stays."""
+    pi = np.asarray(np.pi, x.dtype)
+    return np.where(x < 0, pi, np.where(x == x, np.zeros((), x.dtype), x))
+
+
+@kernel("as_complex", (dt.float32, dt.float64))
+def as_complex(x: Array) -> Array:
+    """A copy whose pairs are read as complex numbers."""
+    pairs = np.array(x, order="C")
+    return pairs.view(np.complex64 if x.dtype == np.float32 else np.complex128).reshape(x.shape[:-1])
+
+
+@kernel("as_real", COMPLEX)
+def as_real(x: Array) -> Array:
+    """A copy whose numbers are read as pairs."""
+    return np.stack((x.real, x.imag), axis=-1)

@@ -1,0 +1,33 @@
+"""Sizes that both InferMeta and a kernel work out from the same arguments."""
+
+import math
+from typing import Any
+
+from wherry.core.dtype import DataType
+
+
+def arange_length(start: Any, end: Any, step: Any, dtype: DataType) -> int:
+    """Number of elements of arange; for an integer dtype the three numbers are cut to integers first.
+
+    Raises ValueError for a step of zero and for infinite or NaN bounds.
+    """
+    for name, value in (("start", start), ("end", end), ("step", step)):
+        if not math.isfinite(value):
+            raise ValueError(f"expected a finite {name}, received {value}")
+    if dtype.is_integer:
+        start, end, step = int(start), int(end), int(step)
+    if step == 0:
+        raise ValueError("expected a step other than 0 (for an integer dtype, after cutting it to an integer), received 0")
+    if dtype.is_integer:
+        return max(0, -((start - end) // step))
+    return max(0, math.ceil((end - start) / step))
+
+
+def diagonal_length(rows: int, columns: int, offset: int) -> int:
+    """Number of elements of a matrix's diagonal."""
+    return max(0, min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns))
+
+
+def c2r_size(frequencies: int, last_dim_size: int) -> int:
+    """The size of a real signal with that many frequencies: as given, or where that is 0 the even one."""
+    return last_dim_size if last_dim_size > 0 else max(0, 2 * (frequencies - 1))
