@@ -10,6 +10,21 @@ LIST: Final = 2
 OPTIONAL_LIST: Final = 3
 
 
+# What a rule's parameter asks for.
+WANTS_INPUT: Final = 0
+WANTS_INPUT_META: Final = 1
+WANTS_OUTPUT: Final = 2
+WANTS_OUTPUT_META: Final = 3
+WANTS_OUT_GRAD: Final = 4
+WANTS_ATTR: Final = 5
+WANTS_NEEDS_GRAD: Final = 6
+
+# InferMeta functions that are common and trivial are done inline.
+INFER_GENERIC: Final = 0
+INFER_UNCHANGED: Final = 1
+INFER_ELEMENTWISE: Final = 2
+
+
 class Required:
     """Stands for the default of an argument that has none."""
 
@@ -80,3 +95,37 @@ class OpDef:
         self.skip_transform: Final = skip_transform
         self.support_trans_dtype: Final = support_trans_dtype
         self.location: Final = location
+        # What follows is derived, and filled on first use: see dispatch/bind.py.
+        self.bound = False
+        self.infer: Any = None
+        self.infer_kind = INFER_GENERIC
+        self.infer_order: tuple[int, ...] = ()
+        self.kernel_order: tuple[int, ...] = ()
+        self.key_source: tuple[int, ...] = ()
+        self.kernel_cache: list[Any] = []
+        self.kernel_generation = -1
+        self.plain = (
+            len(outputs) == 1
+            and output_kinds[0] == TENSOR
+            and all(kind == TENSOR for kind in input_kinds)
+            and not view
+            and not support_trans_dtype
+        )
+        self.has_grad = bool(self.grad)
+        self.rules: list[Rule | None] = []
+        self.joint_rule: Rule | None = None
+        # Position of the public outputs (not intermediate).
+        self.returned: Final = tuple(i for i, hidden in enumerate(self.intermediate) if not hidden)
+
+    def __repr__(self) -> str:
+        return f"OpDef({self.name})"
+
+
+class Rule:
+    """A derivative rule and what it wants, in the order of its parameters: (WANTS_..., position) pairs."""
+
+    def __init__(self, function: Callable[..., Any], kinds: tuple[int, ...], positions: tuple[int, ...]) -> None:
+        self.function: Final[Any] = function
+        self.kinds: Final = kinds
+        self.positions: Final = positions
+        self.count: Final = len(kinds)

@@ -1,0 +1,257 @@
+"""PyLayer: an operation whose forward and backward the user writes in Python."""
+
+from typing import Any
+
+from wherry.autograd.compute import with_history, zeros_of
+from wherry.autograd.history import REGISTRY, grad_node_of, new_tensor
+from wherry.autograd.modes import enable_grad, no_grad_
+from wherry.autograd.structures import GradNodeBase, TensorBase, TensorWrapper
+from wherry.core import where
+from wherry.core.dense_tensor import DenseTensor
+from wherry.core.meta import Meta
+from wherry.core.state import is_grad_enabled
+
+
+class PyLayerContext:
+    """What a PyLayer's forward passes on to its backward. Source: paddle.autograd.PyLayerContext."""
+
+    def __init__(self) -> None:
+        self._saved: tuple[Any, ...] = ()
+        self._wrappers: tuple[Any, ...] | None = None
+        self._node: Any = None
+        self._create_graph = False
+        self._non_differentiable: tuple[Any, ...] = ()
+        self._not_inplace = False
+        self.materialize_grads = True
+        self.needs_input_grad: tuple[bool, ...] = ()
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep tensors (or None) for backward. Raises TypeError for anything else."""
+        for i, tensor in enumerate(tensors):
+            if tensor is not None and not isinstance(tensor, TensorBase):
+                raise TypeError(f"save_for_backward: expected Tensors or None, received {type(tensor).__name__} at position {i}")
+        self._saved = tensors
+
+    def saved_tensor(self) -> tuple[Any, ...]:
+        """The tensors that forward saved, as they were; raises RuntimeError where one was changed in place since."""
+        if self._wrappers is None:
+            return self._saved
+        if self._node is not None:
+            self._node.require_saved()
+        return tuple(self._recover(w) for w in self._wrappers)
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """The same as saved_tensor()."""
+        return self.saved_tensor()
+
+    def _recover(self, wrapper: Any) -> Any:
+        if wrapper is None:
+            return None
+        node = self._node
+        dense = wrapper.recover(node)
+        return with_history(dense, node if wrapper.is_output else wrapper.grad_node, wrapper.position)
+
+    def mark_not_inplace(self, *tensors: Any) -> None:
+        """Say that these inputs, returned by forward, are not changed in it."""
+        self._not_inplace = True
+
+    def mark_non_differentiable(self, *tensors: Any) -> None:
+        """Say that these outputs carry no gradient."""
+        self._non_differentiable = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """True (the default): backward gets zeros for outputs that no gradient reached; False: None."""
+        self.materialize_grads = bool(value)
+
+
+class PyLayerNode(GradNodeBase):
+    """The node of a PyLayer call."""
+
+    def __init__(self, layer: Any, context: PyLayerContext) -> None:
+        super().__init__()
+        self.layer = layer
+        self.context = context
+        self.nodes: list[GradNodeBase | None] = []
+        self.positions: list[int] = []
+        self.metas: list[Meta] = []
+        self.out_metas: list[Meta] = []
+
+    def op_name(self) -> str:
+        return str(self.layer.__qualname__)
+
+    def num_inputs(self) -> int:
+        return len(self.nodes)
+
+    def edge_node(self, i: int) -> GradNodeBase | None:
+        return self.nodes[i]
+
+    def edge_position(self, i: int) -> int:
+        return self.positions[i]
+
+    def input_meta(self, i: int) -> Meta | None:
+        return self.metas[i]
+
+    def num_outputs(self) -> int:
+        return len(self.out_metas)
+
+    def output_meta(self, j: int) -> Meta:
+        return self.out_metas[j]
+
+    def saved(self) -> list[TensorWrapper]:
+        return [w for w in self.context._wrappers or () if w is not None]
+
+    def release(self) -> None:
+        self.released = True
+        self.context._wrappers = ()
+        self.context._saved = ()
+
+    def compute(self, grads: list[Any], create_graph: bool, needed: list[bool]) -> list[Any]:
+        arguments = []
+        for grad, meta in zip(grads, self.out_metas):
+            if grad is None and self.context.materialize_grads:
+                grad = zeros_of(meta, create_graph)
+            arguments.append(new_tensor(grad) if isinstance(grad, DenseTensor) else grad)
+        mode: Any = enable_grad() if create_graph else no_grad_()
+        # The context knows its node only now: node and context would keep each other alive otherwise.
+        self.context._node = self
+        try:
+            with mode:
+                returned = self.layer.backward(self.context, *arguments)
+        finally:
+            self.context._node = None
+        return self.checked(returned, create_graph)
+
+    def checked(self, returned: Any, create_graph: bool) -> list[Any]:
+        """What backward returned, as one gradient for each tensor input; raises where it does not fit."""
+        values = list(returned) if isinstance(returned, (tuple, list)) else [returned]
+        name = f"{self.op_name()}.backward"
+        for i, value in enumerate(values):
+            if value is not None and not isinstance(value, TensorBase):
+                raise TypeError(f"{name}: expected Tensors or None, received {type(value).__name__} at position {i}")
+        wanted = [i for i, node in enumerate(self.nodes) if node is not None]
+        if len(values) != len(self.nodes):
+            if len(values) == len(wanted):
+                full: list[Any] = [None] * len(self.nodes)
+                for i, value in zip(wanted, values):
+                    full[i] = value
+                values = full
+            else:
+                raise ValueError(
+                    f"{name}: expected {len(self.nodes)} gradients, one for each tensor that forward took, received {len(values)}"
+                )
+        results: list[Any] = []
+        for i, value in enumerate(values):
+            results.append(None if value is None else self.fitted(name, i, value, create_graph))
+        return results
+
+    def fitted(self, name: str, i: int, value: TensorBase, create_graph: bool) -> Any:
+        """One gradient, checked against the input it belongs to."""
+        meta = self.metas[i]
+        found = value.impl.meta
+        if found.shape != meta.shape:
+            raise ValueError(
+                f"{name}: expected a gradient of shape {list(meta.shape)} at position {i}, as the input's, received {list(found.shape)}"
+            )
+        changed: Any = value
+        if found.dtype is not meta.dtype and meta.dtype.is_differentiable:
+            ops = REGISTRY.recorded_ops
+            if found.dtype.is_complex and not meta.dtype.is_complex:
+                changed = ops.real(changed)
+            changed = ops.cast(changed, meta.dtype)
+        return changed if create_graph else changed.impl
+
+
+class PyLayer:
+    """Base class of user-defined operations: static methods `forward(ctx, *args, **kwargs)` and `backward(ctx, *grads)`.
+
+    forward runs unrecorded; backward gets a gradient for each tensor that forward returned and returns one (or None) for each tensor that
+    it took. `apply` calls it. Source: paddle.autograd.PyLayer.
+    """
+
+    @staticmethod
+    def forward(ctx: PyLayerContext, *args: Any, **kwargs: Any) -> Any:
+        """To be written by the subclass."""
+        raise NotImplementedError("a PyLayer needs a static method forward(ctx, ...)")
+
+    @staticmethod
+    def backward(ctx: PyLayerContext, *args: Any) -> Any:
+        """To be written by the subclass."""
+        raise NotImplementedError("a PyLayer needs a static method backward(ctx, ...)")
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Run forward and record backward; returns what forward returned."""
+        context = PyLayerContext()
+        inputs = [v for v in list(args) + list(kwargs.values()) if isinstance(v, TensorBase)]
+        nodes = [grad_node_of(t) for t in inputs]
+        context.needs_input_grad = tuple(n is not None for n in nodes)
+        with no_grad_():
+            returned = cls.forward(context, *args, **kwargs)
+        outputs = list(returned) if isinstance(returned, (tuple, list)) else [returned]
+        tensors = [o for o in outputs if isinstance(o, TensorBase)]
+        if not tensors:
+            raise ValueError(f"{cls.__qualname__}.forward: expected at least one Tensor among its results, received {outputs!r}")
+        if not (is_grad_enabled() and any(n is not None for n in nodes)):
+            return returned
+        node = PyLayerNode(cls, context)
+        for tensor, edge in zip(inputs, nodes):
+            node.nodes.append(edge)
+            node.positions.append(tensor._position)
+            node.metas.append(tensor.impl.meta)
+        frame = where.user_frame()
+        node.code, node.lasti = frame.f_code, frame.f_lasti
+        outputs = tie_outputs(node, outputs, inputs, context)
+        context._wrappers = wrap_saved(node, context, inputs, nodes, outputs)
+        context._saved = ()
+        if isinstance(returned, (tuple, list)):
+            return type(returned)(outputs)
+        return outputs[0]
+
+
+def tie_outputs(node: PyLayerNode, outputs: list[Any], inputs: list[TensorBase], context: PyLayerContext) -> list[Any]:
+    """Make the tensors that forward returned the node's outputs; an input that was returned becomes an alias of itself."""
+    tied: list[Any] = []
+    position = 0
+    for output in outputs:
+        if not isinstance(output, TensorBase):
+            tied.append(output)
+            continue
+        given = any(output is i for i in inputs)
+        tensor = new_tensor(output.impl.alias(output.impl.array, output.impl.meta)) if given and not changed_by(node, output) else output
+        node.out_metas.append(tensor.impl.meta)
+        hidden = any(output is m for m in context._non_differentiable)
+        if tensor.impl.meta.dtype.is_differentiable and not hidden:
+            tensor._grad_node = node
+            tensor._position = position
+            tensor._stop_gradient = False
+        else:
+            tensor._stop_gradient = True
+        position += 1
+        tied.append(tensor)
+    return tied
+
+
+def changed_by(node: PyLayerNode, tensor: TensorBase) -> bool:
+    """Whether forward wrote to a tensor that it was given and returns."""
+    storage = tensor.impl.storage
+    if storage is None or not storage.writes:
+        return False
+    return storage.writes[-1].code is getattr(node.layer.forward, "__code__", None)
+
+
+def wrap_saved(
+    node: PyLayerNode, context: PyLayerContext, inputs: list[TensorBase], nodes: list[Any], outputs: list[Any]
+) -> tuple[Any, ...]:
+    """The saved tensors without their Tensor objects, so that a saved output does not tie a knot."""
+    wrappers: list[Any] = []
+    for k, tensor in enumerate(context._saved):
+        if tensor is None:
+            wrappers.append(None)
+            continue
+        name = f"saved tensor {k}"
+        index = next((i for i, t in enumerate(inputs) if t is tensor), -1)
+        is_output = tensor._grad_node is node
+        edge = None if is_output else nodes[index] if index >= 0 else grad_node_of(tensor)
+        wrappers.append(TensorWrapper(tensor.impl, tensor.impl.meta, edge, tensor._position, is_output, name))
+    return tuple(wrappers)

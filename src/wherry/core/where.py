@@ -1,0 +1,61 @@
+"""Provenance: which line of the user's program made a thing.
+
+Frames are never kept (they hold the user's locals); a code object and an instruction offset are, and they are resolved to file:line
+only when someone asks. Compiled functions have no frames of their own, so the nearest frame is the user's unless the call
+came through the package's interpreted files, which are skipped.
+"""
+
+import os
+import sys
+from types import CodeType
+from typing import Any, Final
+
+_PACKAGE: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+# Whether a file is the package's own, by the name in its code objects; filled as files are met.
+_INTERNAL: Final[dict[str, bool]] = {}
+
+
+def _is_internal(filename: str) -> bool:
+    known = _INTERNAL.get(filename)
+    if known is None:
+        known = os.path.abspath(filename).startswith(_PACKAGE)
+        _INTERNAL[filename] = known
+    return known
+
+
+def user_frame() -> Any:
+    """The innermost frame outside the package, or the innermost one where all are inside."""
+    first: Any = sys._getframe(0)
+    frame: Any = first
+    while frame is not None:
+        filename: str = frame.f_code.co_filename
+        known = _INTERNAL.get(filename)
+        if known is None:
+            known = _is_internal(filename)
+        if not known:
+            return frame
+        frame = frame.f_back
+    return first
+
+
+def line_of(code: CodeType | None, lasti: int) -> int:
+    """The source line of an instruction offset; 0 where the code object does not say."""
+    if code is None:
+        return 0
+    for start, end, line in code.co_lines():
+        if start <= lasti < end and line is not None:
+            return line
+    return code.co_firstlineno
+
+
+def describe(code: CodeType | None, lasti: int) -> str:
+    """"file:line, in function" of an instruction, or "an unknown line"."""
+    if code is None:
+        return "an unknown line"
+    return f"{code.co_filename}:{line_of(code, lasti)}, in {code.co_qualname}"
+
+
+def user_line() -> str:
+    """"file:line, in function" of the user's current line."""
+    frame = user_frame()
+    return describe(frame.f_code, frame.f_lasti)
