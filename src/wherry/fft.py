@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 
-from wherry.tensor.tensor import Tensor
-
 from wherry import _C_ops
 from wherry.core import dtype as dt
-from wherry.core.default_dtype import default_dtype
+from wherry.core.default_dtype import get_default
 from wherry.core.dtype import convert_dtype
 from wherry.infermeta.common import complex_dtype
 from wherry.infermeta.fft import NORMALIZATIONS
+from wherry.tensor.tensor import Tensor
 
 __all__ = [
     "fft",
@@ -270,9 +269,9 @@ def _check_spacing(n: int, d: float) -> None:
 
 def _frequency_dtype(dtype: object) -> dt.DataType:
     if dtype is None:
-        return default_dtype()
+        return get_default()
     found = convert_dtype(dtype)
-    return found if found.is_floating else default_dtype()
+    return found if found.is_floating else get_default()
 
 
 def _sizes(n: int | None) -> tuple[int] | None:
@@ -323,7 +322,7 @@ def _resize(x: Tensor, axes: tuple[int, ...], sizes: tuple[int, ...] | None) -> 
 
 
 def _floating(x: Tensor) -> Tensor:
-    return x.astype(default_dtype()) if x.dtype.is_integer or x.dtype.is_bool else x
+    return x.astype(get_default()) if x.dtype.is_integer or x.dtype.is_bool else x
 
 
 def _to_complex(x: Tensor, s: Sequence[int] | None, axes: Sequence[int] | None, norm: str, forward: bool) -> Tensor:

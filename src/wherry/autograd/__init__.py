@@ -1,0 +1,17 @@
+"""Autograd: the public names of paddle.autograd. The engine's own modules are beside this file."""
+
+from wherry.autograd.modes import enable_grad, is_grad_enabled, no_grad, saved_tensors_hooks, set_grad_enabled
+from wherry.autograd.pylayer import PyLayer, PyLayerContext
+from wherry.autograd.run import backward, grad
+
+__all__ = [
+    "PyLayer",
+    "PyLayerContext",
+    "backward",
+    "enable_grad",
+    "grad",
+    "is_grad_enabled",
+    "no_grad",
+    "saved_tensors_hooks",
+    "set_grad_enabled",
+]

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from wherry.autograd.backward import BackwardPass, as_tensor, kept
+from wherry.autograd.engine import BackwardPass, as_tensor, kept
 from wherry.autograd.history import grad_node_of, new_tensor
 from wherry.autograd.structures import GradNodeBase, TensorBase
 from wherry.core.dense_tensor import DenseTensor

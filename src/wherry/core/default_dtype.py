@@ -16,12 +16,12 @@ class _Default:
 _DEFAULT: Final = _Default()
 
 
-def default_dtype() -> DataType:
+def get_default() -> DataType:
     """The default floating dtype as a DataType."""
     return _DEFAULT.floating
 
 
-def default_complex_dtype() -> DataType:
+def get_default_complex() -> DataType:
     """The complex dtype that goes with the default floating dtype."""
     return dt.complex128 if _DEFAULT.floating is dt.float64 else dt.complex64
 

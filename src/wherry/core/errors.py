@@ -25,7 +25,9 @@ def explained(error: Exception, op: Any, inputs: tuple[Any, ...]) -> Exception:
     if getattr(error, "wherry_explained", False):
         return error
     received = ", ".join(f"{name}: {summary(v)}" for name, v in zip(op.inputs, inputs))
-    text = f"{op.name}: {error}"
+    text = str(error)
+    if not text.startswith(op.name):
+        text = f"{op.name}: {text}"
     if received:
         text += f"\n  inputs: {received}"
     text += f"\n  at {where.user_line()}"

@@ -13,7 +13,7 @@ class Size(list[int]):
             count *= dim
         return count
 
-    def __add__(self, other: Any) -> "Size":
+    def __add__(self, other: Any) -> "Size":  # type: ignore[override]
         return Size(list(self) + list(other))
 
     def __radd__(self, other: Any) -> "Size":

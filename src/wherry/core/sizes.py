@@ -31,3 +31,17 @@ def diagonal_length(rows: int, columns: int, offset: int) -> int:
 def c2r_size(frequencies: int, last_dim_size: int) -> int:
     """The size of a real signal with that many frequencies: as given, or where that is 0 the even one."""
     return last_dim_size if last_dim_size > 0 else max(0, 2 * (frequencies - 1))
+
+
+def cross_axis(shape: tuple[int, ...], axis: int) -> int:
+    """The axis of size 3 that a cross product runs along; 9 stands for the first one. Raises ValueError for another size."""
+    ndim = len(shape)
+    if axis == 9 and ndim < 10:
+        if 3 not in shape:
+            raise ValueError(f"expected an axis of size 3 for a cross product, received shape {list(shape)}")
+        return shape.index(3)
+    if not -ndim <= axis < ndim:
+        raise ValueError(f"expected axis in [{-ndim}, {ndim}) for shape {list(shape)}, received {axis}")
+    if shape[axis] != 3:
+        raise ValueError(f"expected size 3 in axis {axis} for a cross product, received {shape[axis]} in shape {list(shape)}")
+    return axis % ndim

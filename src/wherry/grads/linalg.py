@@ -2,7 +2,9 @@
 
 import math
 
+from wherry.core.einsum import label_sizes, split
 from wherry.core.meta import Meta
+from wherry.core.sizes import cross_axis
 from wherry.grads.common import Ops, Value, conj, unbroadcast
 
 
@@ -65,3 +67,132 @@ def matmul_grad_y(
     if transposed:
         return _reduced(ops, ops.matmul(grad, x, True, transpose_x), y_meta)
     return _reduced(ops, ops.matmul(x, grad, not transpose_x, False), y_meta)
+
+
+def bmm_grad_x(ops: Ops, y: Value, out_grad: Value) -> Value:
+    return ops.matmul(out_grad, conj(ops, y), False, True)
+
+
+def bmm_grad_y(ops: Ops, x: Value, out_grad: Value) -> Value:
+    return ops.matmul(conj(ops, x), out_grad, True, False)
+
+
+def _column(ops: Ops, value: Value) -> Value:
+    return ops.reshape(value, value.meta.shape + (1,))
+
+
+def _row(ops: Ops, value: Value) -> Value:
+    return ops.reshape(value, (1, *value.meta.shape))
+
+
+def mv_grad_x(ops: Ops, vec: Value, out_grad: Value) -> Value:
+    return ops.multiply(_column(ops, out_grad), _row(ops, conj(ops, vec)))
+
+
+def mv_grad_vec(ops: Ops, x: Value, out_grad: Value) -> Value:
+    return ops.matmul(conj(ops, x), out_grad, True, False)
+
+
+def dot_grad_x(ops: Ops, y: Value, out_grad: Value) -> Value:
+    return ops.multiply(_column(ops, out_grad), conj(ops, y))
+
+
+def dot_grad_y(ops: Ops, x: Value, out_grad: Value) -> Value:
+    return ops.multiply(_column(ops, out_grad), conj(ops, x))
+
+
+def _times(ops: Ops, value: Value, factor: float) -> Value:
+    return value if factor == 1.0 else ops.multiply(value, factor)
+
+
+def addmm_grad_input(ops: Ops, input_meta: Meta, out_grad: Value, beta: float) -> Value:
+    return _times(ops, unbroadcast(ops, out_grad, input_meta), beta)
+
+
+def addmm_grad_x(ops: Ops, y: Value, out_grad: Value, alpha: float) -> Value:
+    return _times(ops, ops.matmul(out_grad, conj(ops, y), False, True), alpha)
+
+
+def addmm_grad_y(ops: Ops, x: Value, out_grad: Value, alpha: float) -> Value:
+    return _times(ops, ops.matmul(conj(ops, x), out_grad, True, False), alpha)
+
+
+def _kron_shapes(x: Meta, y: Meta) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """Shapes that interleave the axes of x, of y, and of the product, so that it becomes a broadcast one."""
+    ndim = max(x.ndim, y.ndim)
+    xs = (1,) * (ndim - x.ndim) + x.shape
+    ys = (1,) * (ndim - y.ndim) + y.shape
+    return (
+        tuple(size for a in xs for size in (a, 1)),
+        tuple(size for b in ys for size in (1, b)),
+        tuple(size for pair in zip(xs, ys) for size in pair),
+    )
+
+
+def kron_grad_x(ops: Ops, x_meta: Meta, y: Value, out_grad: Value) -> Value:
+    left, right, both = _kron_shapes(x_meta, y.meta)
+    product = ops.multiply(ops.reshape(out_grad, both), ops.reshape(conj(ops, y), right))
+    return ops.reshape(unbroadcast(ops, product, x_meta.with_shape(left)), x_meta.shape)
+
+
+def kron_grad_y(ops: Ops, x: Value, y_meta: Meta, out_grad: Value) -> Value:
+    left, right, both = _kron_shapes(x.meta, y_meta)
+    product = ops.multiply(ops.reshape(out_grad, both), ops.reshape(conj(ops, x), left))
+    return ops.reshape(unbroadcast(ops, product, y_meta.with_shape(right)), y_meta.shape)
+
+
+def trace_grad(ops: Ops, x_meta: Meta, out_grad: Value, offset: int, axis1: int, axis2: int) -> Value:
+    return ops.trace_grad(out_grad, x_meta.shape, offset, axis1, axis2)
+
+
+def trace_grad_grad(ops: Ops, x_grad_grad: Value, offset: int, axis1: int, axis2: int) -> Value:
+    return ops.trace(x_grad_grad, offset, axis1, axis2)
+
+
+def cross_grad_x(ops: Ops, x_meta: Meta, y: Value, out_grad: Value, axis: int) -> Value:
+    at = cross_axis(out_grad.meta.shape, axis) - out_grad.meta.ndim
+    return unbroadcast(ops, ops.cross(conj(ops, y), out_grad, at), x_meta)
+
+
+def cross_grad_y(ops: Ops, x: Value, y_meta: Meta, out_grad: Value, axis: int) -> Value:
+    at = cross_axis(out_grad.meta.shape, axis) - out_grad.meta.ndim
+    return unbroadcast(ops, ops.cross(out_grad, conj(ops, x), at), y_meta)
+
+
+def einsum_grad(ops: Ops, x: list[Value], out_grad: Value, equation: str) -> list[Value]:
+    """For each operand the einsum of the output's gradient with the other operands."""
+    terms, out = split(equation)
+    sizes = label_sizes(terms, [value.meta.shape for value in x])
+    return [_operand_grad(ops, i, x, out_grad, terms, out, sizes) for i in range(len(x))]
+
+
+def _operand_grad(
+    ops: Ops, i: int, x: list[Value], out_grad: Value, terms: tuple[str, ...], out: str, sizes: dict[str, int]
+) -> Value:
+    meta = x[i].meta
+    # An axis of size 1 that stretched over its label is summed over.
+    term = "".join(label for label, size in zip(terms[i], meta.shape) if size == sizes[label])
+    others = [conj(ops, x[j]) for j in range(len(x)) if j != i]
+    other_terms = [terms[j] for j in range(len(x)) if j != i]
+    known = [label for label in dict.fromkeys(term) if label in out or any(label in t for t in other_terms)]
+    left = ",".join([out, *other_terms])
+    grad = ops.einsum([out_grad, *others], left + "->" + "".join(known))
+    # A label that only this operand has was summed over: its gradient is the same all along. Of a label that comes twice
+    # only the diagonal was read: the identity matrix spreads the gradient there.
+    factors: list[Value] = []
+    factor_terms: list[str] = []
+    target = ""
+    for label in term:
+        if label in target:
+            fresh = chr(0xE000 + len(target))
+            factors.append(ops.eye(sizes[label], sizes[label], meta.dtype))
+            factor_terms.append(label + fresh)
+            target += fresh
+        else:
+            if label not in known:
+                factors.append(ops.full((sizes[label],), 1.0, meta.dtype))
+                factor_terms.append(label)
+            target += label
+    if factors or "".join(known) != target:
+        grad = ops.einsum([grad, *factors], ",".join(["".join(known), *factor_terms]) + "->" + target)
+    return grad if grad.meta.shape == meta.shape else ops.reshape(grad, meta.shape)

@@ -47,7 +47,7 @@ def angle(x: Array) -> Array:
 def angle_of_real(x: Array) -> Array:
     """0 or pi; NaN stays."""
     pi = np.asarray(np.pi, x.dtype)
-    return np.where(x < 0, pi, np.where(x == x, np.zeros((), x.dtype), x))
+    return np.where(x < 0, pi, np.where(np.isnan(x), x, np.zeros((), x.dtype)))
 
 
 @kernel("as_complex", (dt.float32, dt.float64))

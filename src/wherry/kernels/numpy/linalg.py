@@ -1,11 +1,12 @@
-"""Products and decompositions of matrices."""
+"""Products of matrices and vectors."""
 
 import math
 
 import numpy as np
 
 from wherry.core import dtype as dt
-from wherry.dispatch.kernel_factory import COMPLEX, INTEGER, kernel, register
+from wherry.core.sizes import cross_axis, diagonal_length
+from wherry.dispatch.kernel_factory import COMPLEX, INTEGER, NUMERIC, kernel, register
 from wherry.kernels.numpy.common import Array, in_float32
 
 
@@ -24,3 +25,66 @@ def matmul(x: Array, y: Array, transpose_x: bool, transpose_y: bool) -> Array:
 
 
 register("matmul", in_float32(matmul), (dt.float16, dt.bfloat16))
+
+
+register("bmm", in_float32(np.matmul), NUMERIC)
+register("mv", in_float32(np.matmul), NUMERIC)
+
+
+@kernel("dot", NUMERIC)
+@in_float32
+def dot(x: Array, y: Array) -> Array:
+    """Row by row, without conjugation."""
+    if x.ndim == 1:
+        return np.asarray(np.dot(x, y))
+    return np.sum(x * y, axis=-1, dtype=x.dtype)
+
+
+@kernel("addmm", NUMERIC)
+@in_float32
+def addmm(input: Array, x: Array, y: Array, beta: float, alpha: float) -> Array:
+    """beta * input + alpha * x y."""
+    product = np.matmul(x, y)
+    if alpha != 1.0:
+        product = product * alpha
+    return (product + (input if beta == 1.0 else input * beta)).astype(x.dtype, copy=False)
+
+
+@kernel("kron", NUMERIC)
+@in_float32
+def kron(x: Array, y: Array) -> Array:
+    """Each element of x times all of y."""
+    ndim = max(x.ndim, y.ndim)
+    xs = (1,) * (ndim - x.ndim) + x.shape
+    ys = (1,) * (ndim - y.ndim) + y.shape
+    left = x.reshape(tuple(size for a in xs for size in (a, 1)))
+    right = y.reshape(tuple(size for b in ys for size in (1, b)))
+    return np.asarray(left * right).reshape(tuple(a * b for a, b in zip(xs, ys)))
+
+
+@kernel("trace", NUMERIC)
+@in_float32
+def trace(x: Array, offset: int, axis1: int, axis2: int) -> Array:
+    """Sum of a diagonal."""
+    return np.asarray(np.trace(x, offset, axis1, axis2, dtype=x.dtype))
+
+
+@kernel("trace_grad", NUMERIC)
+def trace_grad(out_grad: Array, shape: tuple[int, ...], offset: int, axis1: int, axis2: int) -> Array:
+    """The gradient at every place of the diagonal, zero elsewhere."""
+    out = np.zeros(shape, out_grad.dtype)
+    moved = np.moveaxis(out, (axis1, axis2), (-2, -1))
+    index = np.arange(diagonal_length(moved.shape[-2], moved.shape[-1], offset))
+    moved[..., index + max(0, -offset), index + max(0, offset)] = out_grad[..., np.newaxis]
+    return out
+
+
+@kernel("cross", NUMERIC)
+@in_float32
+def cross(x: Array, y: Array, axis: int) -> Array:
+    """x1 y2 - x2 y1 and so on, round the axis of size 3."""
+    x, y = np.broadcast_arrays(x, y)
+    at = cross_axis(x.shape, axis)
+    a, b = np.moveaxis(x, at, 0), np.moveaxis(y, at, 0)
+    parts = (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+    return np.stack(parts, axis=at)

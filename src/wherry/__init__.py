@@ -1,0 +1,31 @@
+"""wherry: an eager deep-learning engine with Paddle's API.
+
+`import wherry as paddle` runs Paddle dygraph scripts. Operations come from the entries in ops/ (layer 1 is generated from them) and from the
+api modules; the engine is in core, dispatch and autograd.
+"""
+
+from wherry import _assembly
+from wherry._assembly import Tensor, show_config
+from wherry.api import *
+from wherry.core.dtype import (
+    DataType as dtype,
+)
+from wherry.core.dtype import (
+    bfloat16,
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+)
+from wherry.core.dtype import (
+    bool_ as bool,
+)
+from wherry._version import __version__
+
+_assembly.finish(globals())

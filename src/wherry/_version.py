@@ -1,0 +1,4 @@
+"""The version, in one place."""
+
+__version__ = "0.1.0"
+full_version = __version__
