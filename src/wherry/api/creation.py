@@ -317,8 +317,8 @@ def arange(
 ) -> Tensor:
     """The numbers from `start`, `step` apart, up to but without `end`; arange(n) counts from 0.
 
-    Numbers or tensors of one element. Without dtype: int64 (int32 beside int32 tensors) where all are integers, else the
-    default float, or the tensors' own. Raises ValueError for a step of 0. Source: paddle.arange.
+    Numbers or tensors of one element. Without dtype: int64 where all are integers, else the default
+    float. Raises ValueError for a step of 0. Source: paddle.arange.
     """
     if end is None:
         start, end = 0, start
@@ -328,15 +328,10 @@ def arange(
 
 
 def _arange_dtype(values: tuple[Any, ...]) -> DataType:
-    tensors = [v.dtype for v in values if isinstance(v, Tensor)]
-    floating = [d for d in tensors if d.is_floating]
-    if floating:
-        return floating[0]
     for value in values:
-        if not isinstance(value, Tensor) and isinstance(value, (float, np.floating)):
+        whole = value.dtype.is_integer if isinstance(value, Tensor) else isinstance(value, (int, np.integer))
+        if not whole:
             return get_default()
-    if tensors and all(d is dt.int32 for d in tensors):
-        return dt.int32
     return dt.int64
 
 
