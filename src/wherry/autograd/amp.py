@@ -10,7 +10,7 @@ from wherry.dispatch.op_def import OpDef
 
 
 class AmpState:
-    """One auto_cast block: level "O1" or "O2", the low dtype, and the user's own lists."""
+    """One auto_cast block: level "O1", "O2" or "OD", the low dtype, and the user's own lists."""
 
     def __init__(self, level: str, dtype: DataType, white: frozenset[str], black: frozenset[str]) -> None:
         self.level = level
@@ -25,8 +25,10 @@ def decision(op: OpDef, amp: AmpState) -> str:
         return "white"
     if op.name in amp.black:
         return "black"
-    if op.amp == "" and amp.level == "O2":
+    if amp.level == "O2" and op.amp != "black":
         return "white"
+    if amp.level == "OD" and op.amp != "white":
+        return "black"
     return op.amp
 
 
