@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from codegen.model import Argument, Entry
 
@@ -278,7 +277,10 @@ def docstring(text: str) -> str:
 
 def c_ops(entries: list[Entry]) -> str:
     """Layer 2 by name: every entry's function with the entry's own arguments, and its in-place twin."""
-    lines = [HEADER.format(doc="Every operation with the arguments of its entry: what the public functions call."), TYPING_IMPORTS]
+    lines = [
+        HEADER.format(doc="Every operation with the arguments of its entry: what the public functions call."),
+        TYPING_IMPORTS,
+    ]
     for entry in entries:
         params = parameters(entry, annotated=True)
         result = result_annotation(entry)
@@ -296,7 +298,9 @@ def c_ops(entries: list[Entry]) -> str:
 def raw_ops(entries: list[Entry]) -> str:
     """Layer 4 by name: the same functions on DenseTensors, nothing recorded; derivative rules run on them."""
     lines = [
-        HEADER.format(doc="Every operation on raw tensors, nothing recorded: what derivative rules call in a plain backward."),
+        HEADER.format(
+            doc="Every operation on raw tensors, nothing recorded: what derivative rules call in a plain backward."
+        ),
         "from typing import Any\n",
         "from wherry._generated.op_defs import OPS",
         "from wherry.dispatch.library import raw, raw1, raw2\n",

@@ -204,5 +204,5 @@ def _fit(value: object, kind: ArgType, text: str) -> object:
     if name in ("float", "double"):
         return float(value)  # type: ignore[arg-type]
     if name in ("int", "int64_t", "size_t"):
-        return int(value)  # type: ignore[call-overload, no-any-return]
+        return int(value)  # type: ignore[call-overload]
     return value

@@ -134,7 +134,7 @@ class _EntryParser:
         if node is None:
             return ""
         if not isinstance(node, yaml.ScalarNode):
-            raise self.fault(name, f"expected text for {name}, received a {node.id}")
+            raise self.fault(name, f"expected text for {name}, received {type(node).__name__}")
         return str(node.value).strip()
 
     def names(self, name: str) -> tuple[str, ...]:
@@ -177,7 +177,9 @@ class _EntryParser:
         api = self.names("api")
         for public in api:
             if not all(_NAME.fullmatch(part) for part in public.split(".")):
-                raise self.fault("api", f"expected a dotted name such as nn.functional.relu in api, received {public!r}")
+                raise self.fault(
+                    "api", f"expected a dotted name such as nn.functional.relu in api, received {public!r}"
+                )
         amp = self.text("amp")
         if amp not in ("", "white", "black", "promote"):
             raise self.fault("amp", f"expected white, black or promote for amp, received {amp!r}")
@@ -217,7 +219,9 @@ class _EntryParser:
         if node is None:
             return None
         if not isinstance(node, yaml.SequenceNode):
-            raise _Fault(self.line_of(node), f"expected a list for {field}.param, such as [x, axis]; received {node.value!r}")
+            raise _Fault(
+                self.line_of(node), f"expected a list for {field}.param, such as [x, axis]; received {node.value!r}"
+            )
         return tuple(str(item.value).strip() for item in node.value)
 
     def infer_meta(self) -> InferMetaSpec | None:
@@ -354,7 +358,9 @@ def parse_outputs(text: str, location: Location) -> tuple[Output, ...]:
             r"\s*(Tensor\s*(?:\[\s*\])?)\s*(?:\(\s*([A-Za-z_]\w*)\s*\))?\s*(?:\{(.*)\})?\s*", part, re.DOTALL
         )
         if match is None:
-            raise _Fault(location, f"expected outputs such as Tensor(out) or Tensor[](outs){{num}}, received {part.strip()!r}")
+            raise _Fault(
+                location, f"expected outputs such as Tensor(out) or Tensor[](outs){{num}}, received {part.strip()!r}"
+            )
         name = match[2] or ("out" if len(parts) == 1 else f"out_{i}")
         kind = ArgType(re.sub(r"\s", "", match[1]))
         outputs.append(Output(name, kind, (match[3] or "").strip(), location))
@@ -409,7 +415,9 @@ def parse_kernel_functions(text: str, location: Location) -> tuple[KernelFunctio
     while position < len(text):
         match = pattern.match(text, position)
         if match is None:
-            raise _Fault(location, f"expected a kernel's name, or name {{dense -> dense}}, received {text[position:]!r}")
+            raise _Fault(
+                location, f"expected a kernel's name, or name {{dense -> dense}}, received {text[position:]!r}"
+            )
         inputs, outputs = (tuple(k.strip() for k in (match[g] or "").split(",") if k.strip()) for g in (2, 3))
         functions.append(KernelFunction(match[1], inputs, outputs))
         position = match.end()

@@ -1,0 +1,67 @@
+"""The whole way from ops/*.yaml to the generated modules."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from codegen.check import check
+from codegen.emit import emit
+from codegen.inventory import Inventory
+from codegen.lower import lower
+from codegen.model import Entry, Problem
+from codegen.parse import ROOT, read_file
+
+
+@dataclass(frozen=True)
+class Build:
+    """The operations, the text of each generated file by its path below src/wherry, and what is wrong."""
+
+    entries: list[Entry]
+    files: dict[str, str]
+    problems: list[Problem]
+
+
+def build(root: Path = ROOT, inventory: Inventory | None = None) -> Build:
+    """Read, check and generate; nothing is written. Entries that cannot be used are left out and reported."""
+    entries: list[Entry] = []
+    problems: list[Problem] = []
+    for path in sorted((root / "ops").glob("*.yaml")):
+        found, wrong = read_file(path, root)
+        entries += found
+        problems += wrong
+    entries, rules, wrong = lower(entries)
+    problems += wrong
+    problems += check(entries, inventory)
+    unique: dict[str, Entry] = {}
+    for entry in entries:
+        unique.setdefault(entry.name, entry)
+    files = emit(list(unique.values()))
+    files["_generated/rules.py"] = rules
+    return Build(list(unique.values()), files, problems)
+
+
+def stale(files: dict[str, str], package: Path) -> list[str]:
+    """The generated files that are missing, differ, or should not be there."""
+    wrong = [
+        n
+        for n, text in files.items()
+        if not (package / n).exists() or (package / n).read_text(encoding="utf-8") != text
+    ]
+    present = {p.relative_to(package).as_posix() for p in (package / "_generated").glob("*.py")}
+    return sorted(wrong + list(present - files.keys()))
+
+
+def write(files: dict[str, str], package: Path) -> list[str]:
+    """Write what has changed and remove what is no longer generated; returns the names."""
+    changed = stale(files, package)
+    for name in changed:
+        path = package / name
+        if name not in files:
+            path.unlink()
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # In one step, so that an import going on elsewhere never sees half a file.
+        beside = path.with_name(f"{path.name}.{os.getpid()}")
+        beside.write_text(files[name], encoding="utf-8")
+        beside.replace(path)
+    return changed
