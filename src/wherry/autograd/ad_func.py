@@ -83,33 +83,60 @@ def ad_func2(op: OpDef, x: TensorBase, y: TensorBase) -> Any:
         x_node = grad_node_of(x)
         y_node = grad_node_of(y)
         if (x_node is not None or y_node is not None) and is_grad_enabled():
-            record2(op, x, y, x_node, y_node, out)
+            record2(op, x_impl, y_impl, x_node, x._position, y_node, y._position, out)
+    return out
+
+
+def ad_func_number(op: OpDef, x: TensorBase, number: DenseTensor, reflected: bool) -> Any:
+    """x op number (number op x where reflected); the number is a 0-D array of x's dtype and needs no Tensor."""
+    if STATE.special != 0 or not op.plain:
+        y = new_tensor(number)
+        return ad_func(op, (y, x), ()) if reflected else ad_func(op, (x, y), ())
+    impl = x.impl
+    try:
+        out = new_tensor(raw2(op, number, impl) if reflected else raw2(op, impl, number))
+    except Exception as error:
+        raise explained(error, op, (x, number))
+    if op.has_grad and out.impl.meta.dtype.is_differentiable:
+        node = grad_node_of(x)
+        if node is not None and is_grad_enabled():
+            if reflected:
+                record2(op, number, impl, None, 0, node, x._position, out)
+            else:
+                record2(op, impl, number, node, x._position, None, 0, out)
     return out
 
 
 def record2(
-    op: OpDef, x: TensorBase, y: TensorBase, x_node: GradNodeBase | None, y_node: GradNodeBase | None, out: TensorBase
+    op: OpDef,
+    x: DenseTensor,
+    y: DenseTensor,
+    x_node: GradNodeBase | None,
+    x_position: int,
+    y_node: GradNodeBase | None,
+    y_position: int,
+    out: TensorBase,
 ) -> None:
     """The node of a call with two plain tensors, of which one or both need a gradient, and one output."""
     rules = op.rules
     node = GradNode(op, (), out.impl.meta)
-    node.meta0 = x.impl.meta
-    node.meta1 = y.impl.meta
+    node.meta0 = x.meta
+    node.meta1 = y.meta
     useful = False
     if x_node is not None:
         rule = rules[0]
         if rule is not None:
             useful = True
             node.next0 = x_node
-            node.position0 = x._position
-            save2(node, rule, x.impl, y.impl, out.impl)
+            node.position0 = x_position
+            save2(node, rule, x, y, out.impl)
     if y_node is not None:
         rule = rules[1]
         if rule is not None:
             useful = True
             node.next1 = y_node
-            node.position1 = y._position
-            save2(node, rule, x.impl, y.impl, out.impl)
+            node.position1 = y_position
+            save2(node, rule, x, y, out.impl)
     if useful:
         finish(node, out)
 

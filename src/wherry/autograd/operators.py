@@ -5,20 +5,18 @@ from typing import Any, Final
 import numpy as np
 from mypy_extensions import mypyc_attr
 
-from wherry.autograd.ad_func import ad_func, ad_func1, ad_func2
+from wherry.autograd.ad_func import ad_func, ad_func1, ad_func2, ad_func_number
 from wherry.autograd.eager import eager1, eager2, from_array, from_number
-from wherry.autograd.history import new_tensor
 from wherry.autograd.structures import TensorBase
 from wherry.autograd.type_promotion import cast_to
 from wherry.core import dtype as dt
 from wherry.core.default_dtype import get_default
 from wherry.core.dense_tensor import DenseTensor
-from wherry.core.meta import Meta
 from wherry.dispatch.op_def import OpDef
 
-# A number that is used again and again (0.5 in a loss) becomes an array once. Zeros are left out: -0.0 equals 0.0.
-_NUMBERS: Final[dict[tuple[Any, Any, int], DenseTensor]] = {}
-_MOST_NUMBERS: Final = 512
+# A number that is used again and again (0.5 in a loss) becomes an array once for each dtype. Zeros are left out: -0.0 equals 0.0.
+_NUMBERS: Final[list[dict[Any, DenseTensor]]] = [{} for _ in range(dt.NUM_CODES)]
+_MOST_NUMBERS: Final = 256
 
 
 def _named(ops: dict[str, OpDef], name: str) -> OpDef:
@@ -78,18 +76,23 @@ def table() -> OperatorTable:
     return found
 
 
-def number(value: Any, other: Meta) -> TensorBase:
-    """A number as a 0-D tensor in the dtype in which it meets `other`."""
+def number_array(value: Any, x: TensorBase) -> DenseTensor | None:
+    """A Python int or float as a 0-D array of x's dtype, where that is the dtype in which they meet; else None."""
+    meta = x.impl.meta
+    dtype = meta.dtype
     kind = type(value)
-    if (kind is float or kind is int) and value != 0:
-        key = (kind, value, other.dtype.code)
-        known = _NUMBERS.get(key)
-        if known is None:
-            known = from_number(value, other).impl
-            if len(_NUMBERS) < _MOST_NUMBERS and not (kind is float and other.dtype.is_integer):
-                _NUMBERS[key] = known
-        return new_tensor(known)
-    return from_number(value, other)
+    if kind is float:
+        if not (dtype.is_floating or dtype.is_complex):
+            return None
+    elif kind is not int or dtype.is_bool:
+        return None
+    known = _NUMBERS[dtype.code].get(value)
+    if known is not None:
+        return known
+    made = from_number(value, meta).impl
+    if value != 0 and len(_NUMBERS[dtype.code]) < _MOST_NUMBERS:
+        _NUMBERS[dtype.code][value] = made
+    return made
 
 
 def operand(value: Any, other: TensorBase) -> TensorBase | None:
@@ -97,7 +100,7 @@ def operand(value: Any, other: TensorBase) -> TensorBase | None:
     if isinstance(value, TensorBase):
         return value
     if isinstance(value, (bool, int, float, complex, np.number, np.bool_)):
-        return number(value, other.impl.meta)
+        return from_number(value, other.impl.meta)
     if isinstance(value, np.ndarray):
         return from_array(value)
     if isinstance(value, (list, tuple)):
@@ -107,18 +110,30 @@ def operand(value: Any, other: TensorBase) -> TensorBase | None:
 
 def binary(op: OpDef, x: TensorBase, other: Any) -> Any:
     """x op other."""
+    known = number_array(other, x)
+    if known is not None:
+        return ad_func_number(op, x, known, False)
+    x = floating_for(x, other)
     y = operand(other, x)
     return NotImplemented if y is None else ad_func2(op, x, y)
 
 
 def reflected(op: OpDef, x: TensorBase, other: Any) -> Any:
     """other op x."""
+    known = number_array(other, x)
+    if known is not None:
+        return ad_func_number(op, x, known, True)
+    x = floating_for(x, other)
     y = operand(other, x)
     return NotImplemented if y is None else ad_func2(op, y, x)
 
 
 def compared(op: OpDef, x: TensorBase, other: Any) -> Any:
     """x op other, for comparisons."""
+    known = number_array(other, x)
+    if known is not None:
+        return ad_func_number(op, x, known, False)
+    x = floating_for(x, other)
     y = operand(other, x)
     return NotImplemented if y is None else eager2(op, x, y)
 
@@ -142,26 +157,26 @@ class NativeTensor(TensorBase):
     def __add__(self, other: Any) -> Any:
         if isinstance(other, TensorBase):
             return ad_func2(table().add, self, other)
-        return binary(table().add, floating_for(self, other), other)
+        return binary(table().add, self, other)
 
     def __radd__(self, other: Any) -> Any:
-        return reflected(table().add, floating_for(self, other), other)
+        return reflected(table().add, self, other)
 
     def __sub__(self, other: Any) -> Any:
         if isinstance(other, TensorBase):
             return ad_func2(table().subtract, self, other)
-        return binary(table().subtract, floating_for(self, other), other)
+        return binary(table().subtract, self, other)
 
     def __rsub__(self, other: Any) -> Any:
-        return reflected(table().subtract, floating_for(self, other), other)
+        return reflected(table().subtract, self, other)
 
     def __mul__(self, other: Any) -> Any:
         if isinstance(other, TensorBase):
             return ad_func2(table().multiply, self, other)
-        return binary(table().multiply, floating_for(self, other), other)
+        return binary(table().multiply, self, other)
 
     def __rmul__(self, other: Any) -> Any:
-        return reflected(table().multiply, floating_for(self, other), other)
+        return reflected(table().multiply, self, other)
 
     def __truediv__(self, other: Any) -> Any:
         if isinstance(other, TensorBase):
@@ -179,24 +194,24 @@ class NativeTensor(TensorBase):
         return floating_for(self, other)
 
     def __floordiv__(self, other: Any) -> Any:
-        return binary(table().floor_divide, floating_for(self, other), other)
+        return binary(table().floor_divide, self, other)
 
     def __rfloordiv__(self, other: Any) -> Any:
-        return reflected(table().floor_divide, floating_for(self, other), other)
+        return reflected(table().floor_divide, self, other)
 
     def __mod__(self, other: Any) -> Any:
-        return binary(table().remainder, floating_for(self, other), other)
+        return binary(table().remainder, self, other)
 
     def __rmod__(self, other: Any) -> Any:
-        return reflected(table().remainder, floating_for(self, other), other)
+        return reflected(table().remainder, self, other)
 
     def __pow__(self, other: Any) -> Any:
         if isinstance(other, (bool, int, float, complex)):
             return ad_func(table().pow, (floating_for(self, other),), (other,))
-        return binary(table().elementwise_pow, floating_for(self, other), other)
+        return binary(table().elementwise_pow, self, other)
 
     def __rpow__(self, other: Any) -> Any:
-        return reflected(table().elementwise_pow, floating_for(self, other), other)
+        return reflected(table().elementwise_pow, self, other)
 
     def __matmul__(self, other: Any) -> Any:
         y = operand(other, self)
@@ -253,22 +268,22 @@ class NativeTensor(TensorBase):
         return ad_func1(table().bitwise_not, self)
 
     def __eq__(self, other: Any) -> Any:
-        return False if other is None else compared(table().equal, floating_for(self, other), other)
+        return False if other is None else compared(table().equal, self, other)
 
     def __ne__(self, other: Any) -> Any:
-        return True if other is None else compared(table().not_equal, floating_for(self, other), other)
+        return True if other is None else compared(table().not_equal, self, other)
 
     def __lt__(self, other: Any) -> Any:
-        return compared(table().less_than, floating_for(self, other), other)
+        return compared(table().less_than, self, other)
 
     def __le__(self, other: Any) -> Any:
-        return compared(table().less_equal, floating_for(self, other), other)
+        return compared(table().less_equal, self, other)
 
     def __gt__(self, other: Any) -> Any:
-        return compared(table().greater_than, floating_for(self, other), other)
+        return compared(table().greater_than, self, other)
 
     def __ge__(self, other: Any) -> Any:
-        return compared(table().greater_equal, floating_for(self, other), other)
+        return compared(table().greater_equal, self, other)
 
     def __hash__(self) -> int:
         return id(self)
