@@ -162,22 +162,24 @@ class BackwardPass:
         first = node.next0
         second = node.next1
         create_graph = self.create_graph
-        if first is not None and self.wants(first):
-            value: Any = None
-            if grad is not None:
-                try:
-                    value = flat_rule(node, 0, grad, create_graph)
-                except Exception as error:
-                    raise noted(error, node)
-            self.deliver(first, node.position0, value)
-        if second is not None and self.wants(second):
-            value = None
-            if grad is not None:
-                try:
-                    value = flat_rule(node, 1, grad, create_graph)
-                except Exception as error:
-                    raise noted(error, node)
-            self.deliver(second, node.position1, value)
+        value0: Any = None
+        value1: Any = None
+        wants0 = first is not None and self.wants(first)
+        wants1 = second is not None and self.wants(second)
+        if grad is not None:
+            try:
+                if wants0:
+                    value0 = flat_rule(node, 0, grad, create_graph)
+                if wants1:
+                    value1 = flat_rule(node, 1, grad, create_graph)
+            except Exception as error:
+                raise noted(error, node)
+            if node.hooks is not None:
+                self.run_post_hooks(node, [value0, value1][: node.num_inputs()], [grad])
+        if first is not None and wants0:
+            self.deliver(first, node.position0, value0)
+        if second is not None and wants1:
+            self.deliver(second, node.position1, value1)
 
     def process_general(self, node: GradNodeBase, holder: GradTensorHolder) -> None:
         """A node of any other kind."""
@@ -202,7 +204,7 @@ class BackwardPass:
             except Exception as error:
                 raise noted(error, node)
             if node.hooks is not None:
-                results = self.run_post_hooks(node, results, grads)
+                self.run_post_hooks(node, results, grads)
         for i in range(count):
             following = node.edge_node(i)
             if following is not None and needed[i]:
@@ -307,14 +309,13 @@ class BackwardPass:
             )
         return result if self.create_graph else result.impl
 
-    def run_post_hooks(self, node: GradNodeBase, results: list[Any], grads: list[Any]) -> list[Any]:
+    def run_post_hooks(self, node: GradNodeBase, results: list[Any], grads: list[Any]) -> None:
         """Hooks on a whole node, after its rules."""
         hooks = node.hooks
         if hooks is not None:
             for hook in hooks:
                 if hook.kind == st.NODE_POST_HOOK:
                     hook.function([as_tensor(r) for r in results], [as_tensor(g) for g in grads])
-        return results
 
 
 def noted(error: Exception, node: GradNodeBase) -> Exception:

@@ -81,7 +81,20 @@ def grad_node_of(tensor: TensorBase) -> GradNodeBase | None:
     if node is None:
         node = AccumulationNode(state_of(tensor), tensor.impl.meta)
         tensor._grad_node = node
+    elif isinstance(node, AccumulationNode) and node.meta is not tensor.impl.meta:
+        node = accumulation_for_new_data(tensor, node)
     return node
+
+
+def accumulation_for_new_data(tensor: TensorBase, node: AccumulationNode) -> AccumulationNode:
+    """A leaf was given other data (another dtype, say): an AccumulationNode that fits it, with the hooks of the old one."""
+    if node.meta == tensor.impl.meta:
+        return node
+    fresh = AccumulationNode(node.state, tensor.impl.meta)
+    fresh.hooks = node.hooks
+    fresh.next_hook_id = node.next_hook_id
+    tensor._grad_node = fresh
+    return fresh
 
 
 def requires_grad(tensor: TensorBase) -> bool:
