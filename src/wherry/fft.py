@@ -39,10 +39,10 @@ __all__ = [
 def fft(x: Tensor, n: int | None = None, axis: int = -1, norm: str = "backward", name: str | None = None) -> Tensor:
     """Discrete Fourier transform along one axis.
 
-    `n` crops the axis or pads it with zeros first. `norm` says which direction is divided by the size: "backward"
-    (the inverse), "forward", or "ortho" (both, by its root). A real x is taken as complex; integers count as the default
-    float. Complex output of x's shape (n in the axis). Raises ValueError for an axis, n or norm that cannot be.
-    Source: paddle.fft.fft.
+    `n` crops the axis or pads it with zeros first. `norm` says which direction is divided by the size: "backward" (the
+    inverse), "forward", or "ortho" (both, by its root). A real x is taken as complex; integers count as the default
+    float. Complex output of x's shape (n in the axis). Raises ValueError for an axis, n or norm that cannot be. Source:
+    paddle.fft.fft.
     """
     return _to_complex(x, _sizes(n), (axis,), norm, True)
 
@@ -117,7 +117,10 @@ def rfftn(
     norm: str = "backward",
     name: str | None = None,
 ) -> Tensor:
-    """`rfft` along the last of the axes, then `fft` along the others; arguments as for `fftn`. Source: paddle.fft.rfftn."""
+    """`rfft` along the last of the axes, then `fft` along the others; arguments as for `fftn`.
+
+    Source: paddle.fft.rfftn.
+    """
     return _real_to_complex(x, s, axes, norm, True)
 
 
@@ -139,7 +142,10 @@ def hfftn(
     norm: str = "backward",
     name: str | None = None,
 ) -> Tensor:
-    """`hfft` along the last of the axes after `fft` along the others; arguments as for `irfftn`. Source: paddle.fft.hfftn."""
+    """`hfft` along the last of the axes after `fft` along the others; arguments as for `irfftn`.
+
+    Source: paddle.fft.hfftn.
+    """
     return _complex_to_real(x, s, axes, norm, True)
 
 
@@ -223,7 +229,8 @@ def ihfft2(
 def fftfreq(n: int, d: float = 1.0, dtype: object = None, name: str | None = None) -> Tensor:
     """The n frequencies of `fft` in its order, for samples `d` apart: 0 and up, then the negative ones.
 
-    The default float unless dtype is another floating one. Raises ValueError where n < 1 or d is 0. Source: paddle.fft.fftfreq.
+    The default float unless dtype is another floating one. Raises ValueError where n < 1 or d is 0. Source:
+    paddle.fft.fftfreq.
     """
     _check_spacing(n, d)
     index = _C_ops.arange(0, n, 1, dt.float64)
@@ -235,7 +242,8 @@ def fftfreq(n: int, d: float = 1.0, dtype: object = None, name: str | None = Non
 def rfftfreq(n: int, d: float = 1.0, dtype: object = None, name: str | None = None) -> Tensor:
     """The n // 2 + 1 frequencies of `rfft`, for samples `d` apart.
 
-    The default float unless dtype is another floating one. Raises ValueError where n < 1 or d is 0. Source: paddle.fft.rfftfreq.
+    The default float unless dtype is another floating one. Raises ValueError where n < 1 or d is 0. Source:
+    paddle.fft.rfftfreq.
     """
     _check_spacing(n, d)
     index = _C_ops.arange(0, n // 2 + 1, 1, dt.float64)
@@ -308,7 +316,7 @@ def _axes_and_sizes(
     if s is not None and len(s) != len(axes):
         raise ValueError(f"expected as many sizes as axes, received {len(s)} sizes and {len(axes)} axes")
     if len(axes) == 0 or ndim == 0:
-        raise ValueError(f"expected at least one axis to transform, received axes {list(axes)} of shape {list(x.shape)}")
+        raise ValueError(f"expected at least one axis to transform, received {list(axes)} of shape {list(x.shape)}")
     for axis in axes:
         if not -ndim <= axis < ndim:
             raise ValueError(f"expected axes in [{-ndim}, {ndim}) for shape {list(x.shape)}, received {axis}")
@@ -337,7 +345,7 @@ def _real_to_complex(
     x: Tensor, s: Sequence[int] | None, axes: Sequence[int] | None, norm: str, forward: bool
 ) -> Tensor:
     if x.dtype.is_complex:
-        raise TypeError(f"expected a real tensor, received {x.dtype.name}; use fft, ifft or their like for complex ones")
+        raise TypeError(f"expected a real tensor, received {x.dtype.name}; use fft, ifft or their like")
     where, sizes = _axes_and_sizes(x, s, axes, norm)
     return _C_ops.fft_r2c(_resize(_floating(x), where, sizes), where, norm, forward, True)
 

@@ -44,7 +44,7 @@ def check_device(device: Any, argument: str = "device") -> None:
     """Raises NotImplementedError unless the device is None or the CPU."""
     if device is None or device == CPU_PLACE or (isinstance(device, str) and device.split(":")[0] == "cpu"):
         return
-    raise NotImplementedError(f"expected {argument} None or 'cpu', received {device!r}: no backend for it is registered")
+    raise NotImplementedError(f"expected {argument} None or 'cpu', received {device!r}: it has no backend")
 
 
 def finished(tensor: Any, out: Any, device: Any, requires_grad: bool, pin_memory: bool = False) -> Any:
@@ -66,10 +66,12 @@ def float_dtype(dtype: DTypeLike | None) -> DataType:
 
 
 def number(value: Any, name: str) -> Any:
-    """A Python number from a number, a NumPy scalar or a tensor of one element; raises TypeError or ValueError for others."""
+    """A Python number from a number, a NumPy scalar or a tensor of one element; raises TypeError or ValueError for
+    others.
+    """
     if isinstance(value, Tensor):
         if value.size != 1:
-            raise ValueError(f"expected {name} to be a number or a tensor of one element, received shape {list(value.shape)}")
+            raise ValueError(f"expected {name} to be a number or of one element, received shape {list(value.shape)}")
         return value.item()
     if isinstance(value, (np.generic, np.ndarray)) and value.size == 1:
         return value.item()
@@ -81,11 +83,13 @@ def number(value: Any, name: str) -> Any:
 def to_tensor(
     data: Any, dtype: DTypeLike | None = None, place: Any = None, stop_gradient: bool = True
 ) -> Tensor:
-    """A tensor with a copy of the data: a number, nested lists or tuples of numbers or tensors, a NumPy array, or a tensor.
+    """A tensor with a copy of the data: a number, nested lists or tuples of numbers or tensors, a NumPy array, or a
+    tensor.
 
-    Without `dtype`, Python numbers become bool, int64, the default float or its complex; lists of NumPy floats count as Python
-    ones; NumPy arrays and tensors keep their dtype (uint16 arrays are bfloat16 bits, as in Paddle). Raises TypeError for data or a dtype that no tensor has, ValueError for ragged lists,
-    NotImplementedError for a place other than the CPU. Source: paddle.to_tensor.
+    Without `dtype`, Python numbers become bool, int64, the default float or its complex; lists of NumPy floats count as
+    Python ones; NumPy arrays and tensors keep their dtype (uint16 arrays are bfloat16 bits, as in Paddle). Raises
+    TypeError for data or a dtype that no tensor has, ValueError for ragged lists, NotImplementedError for a place other
+    than the CPU. Source: paddle.to_tensor.
     """
     check_device(place, "place")
     wanted = None if dtype is None else convert_dtype(dtype)
@@ -160,7 +164,10 @@ def _has_bfloat16(dtypes: set[Any]) -> bool:
 
 
 def _plain(data: Any, dtypes: set[Any], weak: list[Any]) -> Any:
-    """The nested lists with arrays for tensors. With tensors, `dtypes` collects their dtypes, `weak` one Python number of each kind."""
+    """The nested lists with arrays for tensors.
+
+    With tensors, `dtypes` collects their dtypes, `weak` one Python number of each kind.
+    """
     if isinstance(data, (list, tuple)):
         return [_plain(item, dtypes, weak) for item in data]
     if isinstance(data, Tensor):
@@ -346,7 +353,8 @@ def linspace(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """`num` evenly spaced numbers from `start` to `stop`, both included, in the default float unless dtype says otherwise.
+    """`num` evenly spaced numbers from `start` to `stop`, both included, in the default float unless dtype says
+    otherwise.
 
     Raises ValueError for a negative num. Source: paddle.linspace.
     """

@@ -34,7 +34,10 @@ def inner(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
 
 
 def outer(x: Tensor, y: Tensor, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Products of every element of x with every one of y, both taken flat: shape [x.size, y.size]. Source: paddle.outer."""
+    """Products of every element of x with every one of y, both taken flat: shape [x.size, y.size].
+
+    Source: paddle.outer.
+    """
     product = _C_ops.multiply(_C_ops.reshape(x, [x.size, 1]), _C_ops.reshape(y, [1, y.size]))
     if out is None:
         return product
@@ -56,9 +59,9 @@ def vecdot(x: Tensor, y: Tensor, axis: int = -1, name: str | None = None) -> Ten
 def einsum(equation: str, *operands: Tensor) -> Tensor:
     """Sum of products of the operands, by an equation of letters for their axes, as "bij,bjk->bik".
 
-    Spaces count for nothing; `...` stands for leading axes that broadcast; a letter that comes twice in a term takes the
-    diagonal; without `->` the output has, in alphabetical order, the letters that come once. Raises ValueError for an equation that does
-    not fit, TypeError for operands of different dtypes. Source: paddle.einsum.
+    Spaces count for nothing; `...` stands for leading axes that broadcast; a letter that comes twice in a term takes
+    the diagonal; without `->` the output has, in alphabetical order, the letters that come once. Raises ValueError for
+    an equation that does not fit, TypeError for operands of different dtypes. Source: paddle.einsum.
     """
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
@@ -71,7 +74,8 @@ def tensordot(x: Tensor, y: Tensor, axes: Any = 2, name: str | None = None) -> T
     """Sums of products over pairs of axes of x and y.
 
     `axes`: a number n (the last n of x with the first n of y), one list for both, or two lists, the shorter filled up
-    from the longer. Shape: what is left of x, then of y. Raises ValueError where paired sizes differ. Source: paddle.tensordot.
+    from the longer. Shape: what is left of x, then of y. Raises ValueError where paired sizes differ. Source:
+    paddle.tensordot.
     """
     left, right = _paired_axes(axes, x.ndim)
     xs, ys = list(x.shape), list(y.shape)

@@ -137,8 +137,8 @@ def normal(
 ) -> Tensor:
     """Normal numbers of a mean and a standard deviation, each a number or a tensor.
 
-    With a tensor, its shape and dtype are the result's and `shape` plays no part; with numbers only, `shape` is needed: the
-    default float, or its complex for a complex mean. Raises TypeError without a shape. Source: paddle.normal.
+    With a tensor, its shape and dtype are the result's and `shape` plays no part; with numbers only, `shape` is needed:
+    the default float, or its complex for a complex mean. Raises TypeError without a shape. Source: paddle.normal.
     """
     if isinstance(mean, Tensor) or isinstance(std, Tensor):
         like = mean if isinstance(mean, Tensor) else std
@@ -182,7 +182,10 @@ def randint(
 def randint_like(
     x: Tensor, low: int = 0, high: int | None = None, dtype: DTypeLike | None = None, name: str | None = None
 ) -> Tensor:
-    """`randint` of x's shape and, unless dtype says otherwise, its dtype (floating ones too). Source: paddle.randint_like."""
+    """`randint` of x's shape and, unless dtype says otherwise, its dtype (floating ones too).
+
+    Source: paddle.randint_like.
+    """
     low, high = _range(low, high)
     wanted = x.dtype if dtype is None else convert_dtype(dtype)
     made = _C_ops.randint(low, high, x.shape, dt.int64)
@@ -241,7 +244,10 @@ def log_normal_(x: Tensor, mean: float = 1.0, std: float = 2.0, name: str | None
 
 
 def uniform_(x: Tensor, min: float = -1.0, max: float = 1.0, seed: int = 0, name: str | None = None) -> Tensor:
-    """Overwrite x with uniform numbers in [min, max). Raises ValueError unless min < max. Source: paddle.Tensor.uniform_."""
+    """Overwrite x with uniform numbers in [min, max).
+
+    Raises ValueError unless min < max. Source: paddle.Tensor.uniform_.
+    """
     return _C_ops.uniform_inplace_(x, float(min), float(max), seed)
 
 

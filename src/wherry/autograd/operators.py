@@ -19,38 +19,33 @@ _NUMBERS: Final[list[dict[Any, DenseTensor]]] = [{} for _ in range(dt.NUM_CODES)
 _MOST_NUMBERS: Final = 256
 
 
-def _named(ops: dict[str, OpDef], name: str) -> OpDef:
-    # INTERIM
-    return ops.get(name, ops["add"])
-
-
 class OperatorTable:
     """The operations behind the operators; filled at import."""
 
     def __init__(self, ops: dict[str, OpDef]) -> None:
-        self.add: Final = _named(ops, "add")
-        self.subtract: Final = _named(ops, "subtract")
-        self.multiply: Final = _named(ops, "multiply")
-        self.divide: Final = _named(ops, "divide")
-        self.floor_divide: Final = _named(ops, "floor_divide")
-        self.remainder: Final = _named(ops, "remainder")
-        self.elementwise_pow: Final = _named(ops, "elementwise_pow")
-        self.pow: Final = _named(ops, "pow")
-        self.matmul: Final = _named(ops, "matmul")
-        self.equal: Final = _named(ops, "equal")
-        self.not_equal: Final = _named(ops, "not_equal")
-        self.less_than: Final = _named(ops, "less_than")
-        self.less_equal: Final = _named(ops, "less_equal")
-        self.greater_than: Final = _named(ops, "greater_than")
-        self.greater_equal: Final = _named(ops, "greater_equal")
-        self.bitwise_and: Final = _named(ops, "bitwise_and")
-        self.bitwise_or: Final = _named(ops, "bitwise_or")
-        self.bitwise_xor: Final = _named(ops, "bitwise_xor")
-        self.bitwise_not: Final = _named(ops, "bitwise_not")
-        self.bitwise_left_shift: Final = _named(ops, "bitwise_left_shift")
-        self.bitwise_right_shift: Final = _named(ops, "bitwise_right_shift")
-        self.abs: Final = _named(ops, "abs")
-        self.scale: Final = _named(ops, "scale")
+        self.add: Final = ops["add"]
+        self.subtract: Final = ops["subtract"]
+        self.multiply: Final = ops["multiply"]
+        self.divide: Final = ops["divide"]
+        self.floor_divide: Final = ops["floor_divide"]
+        self.remainder: Final = ops["remainder"]
+        self.elementwise_pow: Final = ops["elementwise_pow"]
+        self.pow: Final = ops["pow"]
+        self.matmul: Final = ops["matmul"]
+        self.equal: Final = ops["equal"]
+        self.not_equal: Final = ops["not_equal"]
+        self.less_than: Final = ops["less_than"]
+        self.less_equal: Final = ops["less_equal"]
+        self.greater_than: Final = ops["greater_than"]
+        self.greater_equal: Final = ops["greater_equal"]
+        self.bitwise_and: Final = ops["bitwise_and"]
+        self.bitwise_or: Final = ops["bitwise_or"]
+        self.bitwise_xor: Final = ops["bitwise_xor"]
+        self.bitwise_not: Final = ops["bitwise_not"]
+        self.bitwise_left_shift: Final = ops["bitwise_left_shift"]
+        self.bitwise_right_shift: Final = ops["bitwise_right_shift"]
+        self.abs: Final = ops["abs"]
+        self.scale: Final = ops["scale"]
 
 
 class Operators:

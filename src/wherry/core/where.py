@@ -25,8 +25,8 @@ def _is_internal(filename: str) -> bool:
 
 def user_frame() -> Any:
     """The innermost frame outside the package, or the innermost one where all are inside."""
-    first: Any = sys._getframe(0)
-    frame: Any = first
+    # No local may keep hold of this function's own frame: frame and local would keep each other, and the user's frame, alive.
+    frame: Any = sys._getframe(0)
     while frame is not None:
         filename: str = frame.f_code.co_filename
         known = _INTERNAL.get(filename)
@@ -35,7 +35,7 @@ def user_frame() -> Any:
         if not known:
             return frame
         frame = frame.f_back
-    return first
+    return sys._getframe(0)
 
 
 def line_of(code: CodeType | None, lasti: int) -> int:

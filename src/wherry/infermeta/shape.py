@@ -1,5 +1,6 @@
 """InferMeta of the operations that change a shape and keep the elements."""
 
+from wherry.core.dtype import DataType
 from wherry.core.meta import Meta
 from wherry.infermeta.common import canonical_axes, canonical_axis
 from wherry.infermeta.registry import infer_meta
@@ -157,3 +158,36 @@ def transpose(x: Meta, perm: tuple[int, ...]) -> Meta:
     """Permuted shape."""
     shape = x.shape
     return x.with_shape(tuple([shape[a] for a in canonical_perm(perm, x.ndim)]))
+
+
+def flattened(shape: tuple[int, ...], start_axis: int, stop_axis: int) -> tuple[int, ...]:
+    """The shape with the axes from start to stop made one; a 0-D tensor becomes 1-D."""
+    ndim = len(shape)
+    start, stop = canonical_axis(start_axis, ndim, "start_axis"), canonical_axis(stop_axis, ndim, "stop_axis")
+    if start > stop:
+        raise ValueError(
+            f"expected start_axis at or before stop_axis, received {start_axis} and {stop_axis} for shape {list(shape)}"
+        )
+    return shape[:start] + (count(shape[start : stop + 1]),) + shape[stop + 1 :]
+
+
+@infer_meta("FlattenInferMeta")
+def flatten(x: Meta, start_axis: int, stop_axis: int) -> Meta:
+    """Some axes made one."""
+    return x.with_shape(flattened(x.shape, start_axis, stop_axis))
+
+
+@infer_meta("ViewDtypeInferMeta")
+def view_dtype(x: Meta, dtype: DataType) -> Meta:
+    """The last size changes with the width of an element."""
+    if dtype.itemsize == x.dtype.itemsize:
+        return x.with_dtype(dtype)
+    if x.ndim == 0:
+        raise ValueError(f"expected a dtype of {x.dtype.itemsize} bytes for a 0-D {x.dtype.name} tensor, received {dtype.name}")
+    last = x.shape[-1] * x.dtype.itemsize
+    if last % dtype.itemsize != 0:
+        raise ValueError(
+            f"expected a last dimension that divides into elements of {dtype.itemsize} bytes, received shape {list(x.shape)} of "
+            f"{x.dtype.name} for {dtype.name}"
+        )
+    return x.with_dtype(dtype).with_shape(x.shape[:-1] + (last // dtype.itemsize,))

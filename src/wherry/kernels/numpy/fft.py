@@ -1,4 +1,4 @@
-"""Fourier transforms, by NumPy's pocketfft (it keeps single precision)."""
+"""Fourier transforms, by NumPy's pocketfft (NumPy 1 computes in double precision, so results are cast back)."""
 
 from typing import Final
 
@@ -20,19 +20,20 @@ def fft_c2c(x: Array, axes: tuple[int, ...], normalization: str, forward: bool) 
     if x.size == 0:
         return np.zeros(x.shape, x.dtype)
     function = np.fft.fftn if forward else np.fft.ifftn
-    return function(x, axes=axes, norm=normalization)
+    return np.asarray(function(x, axes=axes, norm=normalization)).astype(x.dtype, copy=False)
 
 
 @kernel("fft_r2c", REAL_PARTS)
 def fft_r2c(x: Array, axes: tuple[int, ...], normalization: str, forward: bool, onesided: bool) -> Array:
     """Real in the last axis, complex in the others. The inverse of a real signal is the conjugate of its transform."""
     last = axes[-1] % x.ndim
+    dtype = np.result_type(x.dtype, np.complex64)
     if x.size == 0:
         half = x.shape[last] // 2 + 1 if onesided else x.shape[last]
-        dtype = np.result_type(x.dtype, np.complex64)
         return np.zeros(x.shape[:last] + (half,) + x.shape[last + 1 :], dtype)
     norm = normalization if forward else _MIRRORED[normalization]
     out = np.fft.rfftn(x, axes=axes, norm=norm) if onesided else np.fft.fftn(x, axes=axes, norm=norm)
+    out = out.astype(dtype, copy=False)
     return out if forward else np.conjugate(out, out=out)
 
 
@@ -45,8 +46,8 @@ def fft_c2r(x: Array, axes: tuple[int, ...], normalization: str, forward: bool, 
         return np.zeros(x.shape[:last] + (size,) + x.shape[last + 1 :], x.real.dtype)
     sizes = tuple(x.shape[axis] for axis in axes[:-1]) + (size,)
     if forward:
-        return np.fft.irfftn(np.conjugate(x), s=sizes, axes=axes, norm=_MIRRORED[normalization])
-    return np.fft.irfftn(x, s=sizes, axes=axes, norm=normalization)
+        x, normalization = np.conjugate(x), _MIRRORED[normalization]
+    return np.fft.irfftn(x, s=sizes, axes=axes, norm=normalization).astype(x.real.dtype, copy=False)
 
 
 @kernel("fft_resize", FLOATING_OR_COMPLEX)

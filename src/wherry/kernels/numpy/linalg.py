@@ -14,9 +14,9 @@ from wherry.kernels.numpy.common import Array, in_float32
 def matmul(x: Array, y: Array, transpose_x: bool, transpose_y: bool) -> Array:
     """np.matmul; transposes are views that BLAS takes as flags."""
     if transpose_x and x.ndim > 1:
-        x = x.mT
+        x = x.T if x.ndim == 2 else x.swapaxes(-1, -2)
     if transpose_y and y.ndim > 1:
-        y = y.mT
+        y = y.T if y.ndim == 2 else y.swapaxes(-1, -2)
     if x.ndim > 2 and y.ndim == 2 and x.flags.c_contiguous:
         # One product with all rows beats one for each matrix of the batch.
         lead = x.shape[:-1]

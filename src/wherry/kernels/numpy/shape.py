@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from wherry.core.dtype import DataType
 from wherry.dispatch.kernel_factory import ALL, kernel
-from wherry.infermeta.shape import expanded, reshaped, squeezed_axes, unsqueezed
+from wherry.infermeta.shape import expanded, flattened, reshaped, squeezed_axes, unsqueezed
 from wherry.kernels.numpy.common import Array
 
 
@@ -39,3 +40,17 @@ def unsqueeze(x: Array, axis: tuple[int, ...]) -> Array:
 def transpose(x: Array, perm: tuple[int, ...]) -> Array:
     """A view with permuted axes."""
     return x.transpose(perm)
+
+
+@kernel("flatten", ALL)
+def flatten(x: Array, start_axis: int, stop_axis: int) -> Array:
+    """A view where strides allow, else a copy."""
+    return x.reshape(flattened(x.shape, start_axis, stop_axis))
+
+
+@kernel("view_dtype", ALL)
+def view_dtype(x: Array, dtype: DataType) -> Array:
+    """The same bytes read as another dtype; a view where the last axis is contiguous, else of a copy."""
+    if dtype.itemsize != x.dtype.itemsize and x.strides[-1] != x.itemsize:
+        x = np.ascontiguousarray(x)
+    return x.view(dtype.numpy)
