@@ -1,0 +1,5 @@
+"""Utilities. Source: paddle.utils."""
+
+from wherry.utils import dlpack
+
+__all__ = ["dlpack"]
