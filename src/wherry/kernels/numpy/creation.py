@@ -157,6 +157,7 @@ def diag_grad(out_grad: Array, shape: tuple[int, ...], offset: int) -> Array:
     if len(shape) < 2:
         return np.array(np.diagonal(out_grad, offset)).reshape(shape)
     out = np.zeros(shape, out_grad.dtype)
-    index = np.arange(out_grad.shape[0])
-    out[index + max(0, -offset), index + max(0, offset)] = out_grad
+    vector = out_grad.reshape(-1)
+    index = np.arange(vector.size)
+    out[index + max(0, -offset), index + max(0, offset)] = vector
     return out
