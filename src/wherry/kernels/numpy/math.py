@@ -5,7 +5,19 @@ from typing import Any
 import numpy as np
 
 from wherry.core import dtype as dt
-from wherry.dispatch.kernel_factory import ALL, BOOL, COMPLEX, FLOAT, FLOATING_OR_COMPLEX, INTEGER, NUMERIC, REAL, kernel, register
+from wherry.dispatch.kernel_factory import (
+    ALL,
+    BOOL,
+    COMPLEX,
+    FLOAT,
+    FLOATING_OR_COMPLEX,
+    INTEGER,
+    NUMERIC,
+    REAL,
+    kernel,
+    register,
+)
+from wherry.infermeta.math import is_whole
 from wherry.kernels.numpy.common import Array, in_float32
 
 register("add", np.add, ALL, out=True)
@@ -129,7 +141,7 @@ def pow(x: Array, y: complex) -> Array:
     if x.dtype.kind in "biu":
         if isinstance(y, complex):
             x = x.astype(np.complex64)
-        elif y != int(y) or x.dtype.kind == "b":
+        elif x.dtype.kind == "b" or not is_whole(y):
             x = _float32(x)
         else:
             return _integer_power(x, int(y))
@@ -180,7 +192,9 @@ def number_in(value: complex, dtype: "np.dtype[Any]") -> Any:
     if dtype.kind == "b":
         return np.bool_(value != 0)
     if isinstance(value, complex) and dtype.kind != "c":
-        raise ValueError(f"expected a real number for a tensor of dtype {dtype.name}, received {value}; cast the tensor first")
+        raise ValueError(
+            f"expected a real number for a tensor of dtype {dtype.name}, received {value}; cast the tensor first"
+        )
     return dtype.type(value)
 
 
@@ -251,8 +265,7 @@ def lerp(x: Array, y: Array, weight: Array) -> Array:
 def nan_to_num(x: Array, nan: float, posinf: float, neginf: float) -> Array:
     """A copy with NaN and the infinities replaced; a number out of the dtype's range becomes its largest finite one."""
     out = np.array(x)
-    largest = dt.from_numpy(x.dtype)
-    bound = finite_max(largest)
+    bound = finite_max(dt.from_numpy(x.dtype))
     for mask, value in ((np.isnan(x), nan), (np.isposinf(x), posinf), (np.isneginf(x), neginf)):
         if value == value and abs(value) != float("inf"):
             value = min(max(value, -bound), bound)

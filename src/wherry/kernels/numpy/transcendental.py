@@ -1,0 +1,210 @@
+"""Kernels of functions of one tensor: exponentials, trigonometry, special functions, rounding."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wherry.dispatch.kernel_factory import (
+    ALL,
+    BOOL,
+    COMPLEX,
+    FLOAT,
+    FLOATING_OR_COMPLEX,
+    INTEGER,
+    NUMERIC,
+    REAL,
+    kernel,
+    register,
+)
+from wherry.kernels.numpy.common import Array, in_float32
+
+
+def of_integers(function: Callable[..., Any]) -> Callable[..., Array]:
+    """The function of an integer (or bool) array, in float32."""
+
+    def wrapper(x: Array, *attributes: Any) -> Array:
+        return np.asarray(function(x.astype(np.float32), *attributes))
+
+    return wrapper
+
+
+for _name, _ufunc in (
+    ("exp", np.exp),
+    ("expm1", np.expm1),
+    ("log", np.log),
+    ("log1p", np.log1p),
+    ("log2", np.log2),
+    ("log10", np.log10),
+    ("sqrt", np.sqrt),
+    ("reciprocal", np.reciprocal),
+    ("sin", np.sin),
+    ("cos", np.cos),
+    ("tan", np.tan),
+    ("sinh", np.sinh),
+    ("cosh", np.cosh),
+    ("tanh", np.tanh),
+    ("asin", np.arcsin),
+    ("acos", np.arccos),
+    ("atan", np.arctan),
+    ("asinh", np.arcsinh),
+    ("acosh", np.arccosh),
+    ("atanh", np.arctanh),
+):
+    register(_name, _ufunc, FLOATING_OR_COMPLEX, out=True)
+    register(_name, of_integers(_ufunc), INTEGER + BOOL)
+
+register("abs", np.absolute, REAL, out=True)
+register("neg", np.negative, NUMERIC, out=True)
+register("neg", np.array, BOOL)
+register("sign", np.sign, REAL, out=True)
+register("square", np.square, NUMERIC, out=True)
+register("floor", np.floor, REAL, out=True)
+register("ceil", np.ceil, REAL, out=True)
+register("trunc", np.trunc, REAL, out=True)
+register("isnan", np.isnan, ALL, out=True)
+register("isinf", np.isinf, ALL, out=True)
+register("isfinite", np.isfinite, ALL, out=True)
+register("signbit", np.signbit, FLOAT, out=True)
+
+
+@kernel("abs", COMPLEX)
+def abs_complex(x: Array) -> Array:
+    """The modulus."""
+    return np.asarray(np.absolute(x))
+
+
+@kernel("sign", COMPLEX)
+def sign_complex(x: Array) -> Array:
+    """x / |x|, 0 at 0."""
+    return np.asarray(np.sign(x))
+
+
+@kernel("signbit", INTEGER)
+def signbit_of_integers(x: Array) -> Array:
+    """Whether negative."""
+    return np.asarray(x < 0)
+
+
+@kernel("rsqrt", FLOATING_OR_COMPLEX)
+@in_float32
+def rsqrt(x: Array) -> Array:
+    """1 / sqrt(x)."""
+    out = np.asarray(np.sqrt(x))
+    return np.reciprocal(out, out=out)
+
+
+@kernel("sigmoid", FLOAT)
+@in_float32
+def sigmoid(x: Array) -> Array:
+    """1 / (1 + exp(-x)); an overflow of the exponential is infinite, and its reciprocal the right 0."""
+    out = np.asarray(np.negative(x))
+    np.exp(out, out=out)
+    out += 1
+    return np.reciprocal(out, out=out)
+
+
+@kernel("sigmoid", COMPLEX)
+def sigmoid_complex(x: Array) -> Array:
+    """By the exponential that does not overflow."""
+    negative = x.real < 0
+    small = np.exp(np.where(negative, x, -x))
+    return np.asarray(np.where(negative, small, 1) / (1 + small))
+
+
+register("rsqrt", of_integers(rsqrt), INTEGER + BOOL)
+register("sigmoid", of_integers(sigmoid), INTEGER + BOOL)
+
+
+@kernel("erf", FLOAT)
+@in_float32
+def erf(x: Array) -> Array:
+    """SciPy's."""
+    from scipy import special
+
+    return np.asarray(special.erf(x))
+
+
+@kernel("erfinv", FLOAT)
+@in_float32
+def erfinv(x: Array) -> Array:
+    """SciPy's; NaN outside [-1, 1]."""
+    from scipy import special
+
+    return np.asarray(special.erfinv(x))
+
+
+@kernel("lgamma", FLOAT)
+@in_float32
+def lgamma(x: Array) -> Array:
+    """SciPy's gammaln: infinite at 0 and the negative integers."""
+    from scipy import special
+
+    return np.asarray(special.gammaln(x))
+
+
+@kernel("digamma", FLOAT)
+@in_float32
+def digamma(x: Array) -> Array:
+    """SciPy's psi."""
+    from scipy import special
+
+    return np.asarray(special.psi(x))
+
+
+@kernel("polygamma", FLOAT)
+@in_float32
+def polygamma(x: Array, n: int) -> Array:
+    """(-1)^(n + 1) n! zeta(n + 1, x); digamma for n = 0."""
+    from scipy import special
+
+    if n == 0:
+        return np.asarray(special.psi(x))
+    factorial = special.gamma(n + 1.0) * (1.0 if n % 2 else -1.0)
+    return np.asarray(special.zeta(np.asarray(n + 1.0, x.dtype), x) * x.dtype.type(factorial))
+
+
+for _name, _function in (
+    ("erf", erf),
+    ("erfinv", erfinv),
+    ("lgamma", lgamma),
+    ("digamma", digamma),
+    ("polygamma", polygamma),
+):
+    register(_name, of_integers(_function), INTEGER + BOOL)
+
+
+@kernel("round", FLOAT + COMPLEX)
+@in_float32
+def round(x: Array, decimals: int) -> Array:
+    """Halves go to the even neighbour."""
+    if decimals == 0 and x.dtype.kind != "c":
+        return np.asarray(np.rint(x))
+    return np.asarray(np.round(x, decimals))
+
+
+@kernel("round", INTEGER)
+def round_integers(x: Array, decimals: int) -> Array:
+    """Only a negative number of places changes an integer."""
+    if decimals >= 0:
+        return np.array(x)
+    if decimals < -18:
+        return np.zeros_like(x, order="C", subok=False)
+    unit = 10**-decimals
+    wide = x.astype(np.int64)
+    quotient, rest = np.divmod(wide, unit)
+    up = (rest * 2 > unit) | ((rest * 2 == unit) & (quotient % 2 == 1)) if unit < 2**62 else rest > unit // 2
+    return np.asarray(((quotient + up) * unit).astype(x.dtype))
+
+
+@kernel("frac", FLOAT)
+def frac(x: Array) -> Array:
+    """x - trunc(x)."""
+    out = np.asarray(np.trunc(x))
+    return np.subtract(x, out, out=out)
+
+
+@kernel("frac", INTEGER)
+def frac_integers(x: Array) -> Array:
+    """Zeros."""
+    return np.zeros_like(x, order="C", subok=False)
