@@ -6,7 +6,7 @@
 anything special is on.
 """
 
-from typing import Any, Final
+from typing import Any
 
 
 from wherry.autograd.amp import amp_cast
@@ -18,24 +18,30 @@ from wherry.core.errors import explained
 from wherry.core.state import STATE, amp_state, is_grad_enabled, saved_tensors_hooks
 from wherry.core.where import user_frame
 from wherry.dispatch import op_def as od
-from wherry.dispatch.library import raw, raw1, raw2
+from wherry.dispatch.bind import bind
+from wherry.dispatch.library import run, run1, run2
 from wherry.dispatch.op_def import OpDef, Rule
 
-_PLAIN: Final = od.TENSOR
 
-
-def ad_func1(op: OpDef, x: TensorBase) -> Any:
-    """An operation of one tensor, no attributes, one output."""
-    if STATE.special != 0 or not op.plain:
-        return ad_func(op, (x,), ())
+def ad_func1(op: OpDef, x: TensorBase, attrs: tuple[Any, ...]) -> Any:
+    """An operation of one tensor and one output."""
+    if not op.bound:
+        bind(op)
+    if STATE.special != 0 or not op.fast:
+        return ad_func(op, (x,), attrs)
     try:
-        out = new_tensor(raw1(op, x.impl))
+        out = new_tensor(run1(op, x.impl, attrs))
     except Exception as error:
         raise explained(error, op, (x,))
     if op.has_grad and out.impl.meta.dtype.is_differentiable:
         node = grad_node_of(x)
         if node is not None and is_grad_enabled():
-            record1(op, x, node, out, ())
+            if op.joint_rule is None:
+                record1(op, x, node, out, attrs)
+            else:
+                record(op, (x,), attrs, (out,))
+    if op.is_view and out.impl.storage is not None:
+        attach_view(out, x, op, attrs, 0)
     return out
 
 
@@ -69,41 +75,50 @@ def finish(node: GradNodeBase, out: TensorBase) -> None:
     out._stop_gradient = False
 
 
-def ad_func2(op: OpDef, x: TensorBase, y: TensorBase) -> Any:
-    """An operation of two tensors, no attributes, one output."""
+def ad_func2(op: OpDef, x: TensorBase, y: TensorBase, attrs: tuple[Any, ...]) -> Any:
+    """An operation of two tensors and one output."""
+    if not op.bound:
+        bind(op)
     x_impl = x.impl
     y_impl = y.impl
-    if STATE.special != 0 or not op.plain or (op.promote and x_impl.meta.dtype is not y_impl.meta.dtype):
-        return ad_func(op, (x, y), ())
+    if STATE.special != 0 or not op.fast or (op.promote and x_impl.meta.dtype is not y_impl.meta.dtype):
+        return ad_func(op, (x, y), attrs)
     try:
-        out = new_tensor(raw2(op, x_impl, y_impl))
+        out = new_tensor(run2(op, x_impl, y_impl, attrs))
     except Exception as error:
         raise explained(error, op, (x, y))
     if op.has_grad and out.impl.meta.dtype.is_differentiable:
         x_node = grad_node_of(x)
         y_node = grad_node_of(y)
         if (x_node is not None or y_node is not None) and is_grad_enabled():
-            record2(op, x_impl, y_impl, x_node, x._position, y_node, y._position, out)
+            if op.joint_rule is None:
+                record2(op, x_impl, y_impl, x_node, x._position, y_node, y._position, out, attrs)
+            else:
+                record(op, (x, y), attrs, (out,))
+    if op.is_view and out.impl.storage is not None:
+        attach_view(out, x, op, attrs, 0)
     return out
 
 
 def ad_func_number(op: OpDef, x: TensorBase, number: DenseTensor, reflected: bool) -> Any:
     """x op number (number op x where reflected); the number is a 0-D array of x's dtype and needs no Tensor."""
-    if STATE.special != 0 or not op.plain:
+    if not op.bound:
+        bind(op)
+    if STATE.special != 0 or not op.fast or op.joint_rule is not None:
         y = new_tensor(number)
         return ad_func(op, (y, x), ()) if reflected else ad_func(op, (x, y), ())
     impl = x.impl
     try:
-        out = new_tensor(raw2(op, number, impl) if reflected else raw2(op, impl, number))
+        out = new_tensor(run2(op, number, impl, ()) if reflected else run2(op, impl, number, ()))
     except Exception as error:
         raise explained(error, op, (x, number))
     if op.has_grad and out.impl.meta.dtype.is_differentiable:
         node = grad_node_of(x)
         if node is not None and is_grad_enabled():
             if reflected:
-                record2(op, number, impl, None, 0, node, x._position, out)
+                record2(op, number, impl, None, 0, node, x._position, out, ())
             else:
-                record2(op, impl, number, node, x._position, None, 0, out)
+                record2(op, impl, number, node, x._position, None, 0, out, ())
     return out
 
 
@@ -116,10 +131,11 @@ def record2(
     y_node: GradNodeBase | None,
     y_position: int,
     out: TensorBase,
+    attrs: tuple[Any, ...],
 ) -> None:
     """The node of a call with two plain tensors, of which one or both need a gradient, and one output."""
     rules = op.rules
-    node = GradNode(op, (), out.impl.meta)
+    node = GradNode(op, attrs, out.impl.meta)
     node.meta0 = x.meta
     node.meta1 = y.meta
     useful = False
@@ -185,11 +201,13 @@ def prepared(op: OpDef, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def ad_func(op: OpDef, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) -> Any:
     """Any operation: inputs are Tensors, lists of Tensors or None, attributes are canonical."""
+    if not op.bound:
+        bind(op)
     try:
         # AMP, type promotion.
         inputs = prepared(op, inputs)
         # Layer 4.
-        result = raw(op, tuple([dense_of(v) for v in inputs]), attrs)
+        result = run(op, [dense_of(v) for v in inputs], attrs)
     except Exception as error:
         raise explained(error, op, inputs)
     # Outputs.
@@ -225,19 +243,7 @@ def differentiable(output: Any) -> bool:
 
 
 def record(op: OpDef, inputs: tuple[Any, ...], attrs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
-    """The node of any call: flat where one or two plain tensors gave one, general otherwise."""
-    if (
-        STATE.special == 0
-        and len(outputs) == 1
-        and len(inputs) == 1
-        and isinstance(inputs[0], TensorBase)
-        and isinstance(outputs[0], TensorBase)
-        and op.joint_rule is None
-    ):
-        node = grad_node_of(inputs[0])
-        if node is not None:
-            record1(op, inputs[0], node, outputs[0], attrs)
-        return
+    """The general node, which fits any call."""
     general = GeneralGradNode(op, attrs)
     needs = [op.rules[i] is not None and needs_node(v) for i, v in enumerate(inputs)]
     wants_inputs, wants_outputs = wanted_by(op, needs)

@@ -27,20 +27,29 @@ _NUMBERS: Final = (bool, int, float, complex, np.number, np.bool_)
 def eager1(op: OpDef, x: Any) -> Any:
     """Call an operation of one plain tensor."""
     if isinstance(x, TensorBase):
-        return ad_func1(op, x)
+        return ad_func1(op, x, ())
     return ad_func(op, checked_inputs(op, (x,)), ())
 
 
 def eager2(op: OpDef, x: Any, y: Any) -> Any:
     """Call an operation of two plain tensors; a number takes the part of one."""
     if isinstance(x, TensorBase) and isinstance(y, TensorBase):
-        return ad_func2(op, x, y)
+        return ad_func2(op, x, y, ())
     inputs = checked_inputs(op, (x, y))
-    return ad_func2(op, inputs[0], inputs[1])
+    return ad_func2(op, inputs[0], inputs[1], ())
 
 
 def eager(op: OpDef, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) -> Any:
     """Call any operation."""
+    count = len(inputs)
+    if op.fast and count != 0:
+        x = inputs[0]
+        if isinstance(x, TensorBase):
+            if count == 1:
+                return ad_func1(op, x, checked_attributes(op, attrs))
+            y = inputs[1]
+            if isinstance(y, TensorBase):
+                return ad_func2(op, x, y, checked_attributes(op, attrs))
     return ad_func(op, checked_inputs(op, inputs), checked_attributes(op, attrs))
 
 
@@ -119,48 +128,61 @@ def from_number(value: Any, other: Meta) -> TensorBase:
 
 def checked_attributes(op: OpDef, attrs: tuple[Any, ...]) -> tuple[Any, ...]:
     """The attributes in canonical form (see docs/adding-an-op.md); raises TypeError or ValueError that names the argument."""
-    if not attrs and not op.attrs:
-        return attrs
+    codes = op.attr_codes
+    count = len(codes)
+    if len(attrs) == count:
+        for i in range(count):
+            if not canonical(codes[i], attrs[i]):
+                break
+        else:
+            return attrs
     result: list[Any] = []
-    for i, kind in enumerate(op.attr_kinds):
+    for i in range(count):
         value = attrs[i] if i < len(attrs) else op.attr_defaults[i]
         if value is REQUIRED:
             raise explained(TypeError(f"missing the argument {op.attrs[i]!r}"), op, ())
-        result.append(checked_attribute(op, i, kind, value))
+        result.append(value if canonical(codes[i], value) else converted_attribute(op, i, codes[i], value))
     return tuple(result)
 
 
-def checked_attribute(op: OpDef, i: int, kind: str, value: Any) -> Any:
-    """One attribute."""
-    if kind == "IntArray" or kind == "int[]" or kind == "int64_t[]":
-        if type(value) is tuple and all_plain_ints(value):
-            return value
+def canonical(code: int, value: Any) -> bool:
+    """Whether an attribute is in the form that kernels take already."""
+    if code == od.INT_ARRAY:
+        return type(value) is tuple and all_plain_ints(value)
+    if code == od.BOOL_ATTR:
+        return value is True or value is False
+    if code == od.INT_ATTR:
+        return type(value) is int
+    if code == od.FLOAT_ATTR:
+        return type(value) is float
+    if code == od.SCALAR:
+        return type(value) is float or type(value) is int
+    if code == od.DATA_TYPE:
+        return value is None or isinstance(value, DataType)
+    if code == od.STR_ATTR:
+        return type(value) is str
+    return code == od.OPAQUE or (code == od.PLACE and value is None)
+
+
+def converted_attribute(op: OpDef, i: int, code: int, value: Any) -> Any:
+    """One attribute in canonical form; raises TypeError that names it."""
+    if code == od.INT_ARRAY:
         return int_array(op, i, value)
-    if kind == "bool":
-        if value is True or value is False:
-            return value
+    if code == od.BOOL_ATTR:
         return boolean(op, i, value)
-    if kind == "int" or kind == "int64_t":
-        if type(value) is int:
-            return value
+    if code == od.INT_ATTR:
         return integer(op, i, value)
-    if kind == "float" or kind == "double":
-        if type(value) is float:
-            return value
+    if code == od.FLOAT_ATTR:
         return floating(op, i, value)
-    if kind == "Scalar":
+    if code == od.SCALAR:
         return scalar(op, i, value)
-    if kind == "DataType":
-        return None if value is None else data_type(op, i, value)
-    if kind == "str" or kind == "DataLayout":
-        if not isinstance(value, str):
-            raise attribute_error(op, i, "a str", value)
-        return value
-    if kind.endswith("[]"):
-        return array_of(op, i, kind, value)
-    if kind == "Place":
+    if code == od.DATA_TYPE:
+        return data_type(op, i, value)
+    if code == od.LIST_ATTR:
+        return array_of(op, i, op.attr_kinds[i], value)
+    if code == od.PLACE:
         return value if isinstance(value, Place) else None
-    return value
+    raise attribute_error(op, i, "a str", value)
 
 
 def all_plain_ints(values: tuple[Any, ...]) -> bool:
@@ -228,8 +250,6 @@ def floating(op: OpDef, i: int, value: Any) -> float:
 
 def scalar(op: OpDef, i: int, value: Any) -> Any:
     """A Python number, from any number or one-element tensor."""
-    if type(value) is float or type(value) is int:
-        return value
     value = single(value)
     if isinstance(value, (bool, int, float, complex)):
         return value

@@ -5,7 +5,7 @@ from typing import Any, Final
 import numpy as np
 from mypy_extensions import mypyc_attr
 
-from wherry.autograd.ad_func import ad_func, ad_func1, ad_func2, ad_func_number
+from wherry.autograd.ad_func import ad_func1, ad_func2, ad_func_number
 from wherry.autograd.eager import eager1, eager2, from_array, from_number
 from wherry.autograd.structures import TensorBase
 from wherry.autograd.type_promotion import cast_to
@@ -110,7 +110,7 @@ def binary(op: OpDef, x: TensorBase, other: Any) -> Any:
         return ad_func_number(op, x, known, False)
     x = floating_for(x, other)
     y = operand(other, x)
-    return NotImplemented if y is None else ad_func2(op, x, y)
+    return NotImplemented if y is None else ad_func2(op, x, y, ())
 
 
 def reflected(op: OpDef, x: TensorBase, other: Any) -> Any:
@@ -120,7 +120,7 @@ def reflected(op: OpDef, x: TensorBase, other: Any) -> Any:
         return ad_func_number(op, x, known, True)
     x = floating_for(x, other)
     y = operand(other, x)
-    return NotImplemented if y is None else ad_func2(op, y, x)
+    return NotImplemented if y is None else ad_func2(op, y, x, ())
 
 
 def compared(op: OpDef, x: TensorBase, other: Any) -> Any:
@@ -151,7 +151,7 @@ class NativeTensor(TensorBase):
 
     def __add__(self, other: Any) -> Any:
         if isinstance(other, TensorBase):
-            return ad_func2(table().add, self, other)
+            return ad_func2(table().add, self, other, ())
         return binary(table().add, self, other)
 
     def __radd__(self, other: Any) -> Any:
@@ -159,7 +159,7 @@ class NativeTensor(TensorBase):
 
     def __sub__(self, other: Any) -> Any:
         if isinstance(other, TensorBase):
-            return ad_func2(table().subtract, self, other)
+            return ad_func2(table().subtract, self, other, ())
         return binary(table().subtract, self, other)
 
     def __rsub__(self, other: Any) -> Any:
@@ -167,7 +167,7 @@ class NativeTensor(TensorBase):
 
     def __mul__(self, other: Any) -> Any:
         if isinstance(other, TensorBase):
-            return ad_func2(table().multiply, self, other)
+            return ad_func2(table().multiply, self, other, ())
         return binary(table().multiply, self, other)
 
     def __rmul__(self, other: Any) -> Any:
@@ -175,7 +175,7 @@ class NativeTensor(TensorBase):
 
     def __truediv__(self, other: Any) -> Any:
         if isinstance(other, TensorBase):
-            return ad_func2(table().divide, self, other)
+            return ad_func2(table().divide, self, other, ())
         return binary(table().divide, self.for_division(other), other)
 
     def __rtruediv__(self, other: Any) -> Any:
@@ -202,7 +202,7 @@ class NativeTensor(TensorBase):
 
     def __pow__(self, other: Any) -> Any:
         if isinstance(other, (bool, int, float, complex)):
-            return ad_func(table().pow, (floating_for(self, other),), (other,))
+            return ad_func1(table().pow, floating_for(self, other), (other,))
         return binary(table().elementwise_pow, self, other)
 
     def __rpow__(self, other: Any) -> Any:
@@ -210,11 +210,11 @@ class NativeTensor(TensorBase):
 
     def __matmul__(self, other: Any) -> Any:
         y = operand(other, self)
-        return NotImplemented if y is None else ad_func(table().matmul, (self, y), (False, False))
+        return NotImplemented if y is None else ad_func2(table().matmul, self, y, (False, False))
 
     def __rmatmul__(self, other: Any) -> Any:
         y = operand(other, self)
-        return NotImplemented if y is None else ad_func(table().matmul, (y, self), (False, False))
+        return NotImplemented if y is None else ad_func2(table().matmul, y, self, (False, False))
 
     def __and__(self, other: Any) -> Any:
         return binary(table().bitwise_and, self, other)
@@ -236,22 +236,22 @@ class NativeTensor(TensorBase):
 
     def __lshift__(self, other: Any) -> Any:
         y = operand(other, self)
-        return NotImplemented if y is None else ad_func(table().bitwise_left_shift, (self, y), (True,))
+        return NotImplemented if y is None else ad_func2(table().bitwise_left_shift, self, y, (True,))
 
     def __rlshift__(self, other: Any) -> Any:
         y = operand(other, self)
-        return NotImplemented if y is None else ad_func(table().bitwise_left_shift, (y, self), (True,))
+        return NotImplemented if y is None else ad_func2(table().bitwise_left_shift, y, self, (True,))
 
     def __rshift__(self, other: Any) -> Any:
         y = operand(other, self)
-        return NotImplemented if y is None else ad_func(table().bitwise_right_shift, (self, y), (True,))
+        return NotImplemented if y is None else ad_func2(table().bitwise_right_shift, self, y, (True,))
 
     def __rrshift__(self, other: Any) -> Any:
         y = operand(other, self)
-        return NotImplemented if y is None else ad_func(table().bitwise_right_shift, (y, self), (True,))
+        return NotImplemented if y is None else ad_func2(table().bitwise_right_shift, y, self, (True,))
 
     def __neg__(self) -> Any:
-        return ad_func(table().scale, (self,), (-1.0, 0.0, True))
+        return ad_func1(table().scale, self, (-1.0, 0.0, True))
 
     def __pos__(self) -> Any:
         return self
@@ -260,7 +260,7 @@ class NativeTensor(TensorBase):
         return eager1(table().abs, self)
 
     def __invert__(self) -> Any:
-        return ad_func1(table().bitwise_not, self)
+        return ad_func1(table().bitwise_not, self, ())
 
     def __eq__(self, other: Any) -> Any:
         return False if other is None else compared(table().equal, self, other)

@@ -101,4 +101,11 @@ def bind(op: OpDef) -> None:
         op.rules = [op.joint_rule] * len(op.inputs)
     else:
         op.rules = [find_rule(op, op.grad[name]) if name in op.grad else None for name in op.inputs]
+    op.fast = (
+        op.fast
+        and not op.infer_order
+        and not op.kernel_order
+        and op.key_source in ((), (0,))
+        and (not op.view or op.view[0][0] == 0)
+    )
     op.bound = True

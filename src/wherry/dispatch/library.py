@@ -1,6 +1,6 @@
 """Layer 4, the operation library: key -> select -> PrepareData -> InferMeta -> allocate -> kernel. Nothing is recorded here.
 
-`raw` is the whole way; `raw1` and `raw2` are the same for one and two plain tensors and no attributes.
+`run` is the whole way; `run1` and `run2` are the same for one and two plain tensors. `raw`, `raw1` and `raw2` are what derivative rules call.
 The phases stand in this order in each: InferMeta (which refuses bad input) comes before anything is allocated or written.
 """
 
@@ -49,39 +49,54 @@ def infer(op: OpDef, metas: tuple[Any, ...], attrs: tuple[Any, ...]) -> Any:
     return op.infer(*arguments)
 
 
-def _run(kernel: Kernel, arguments: Any) -> Any:
-    STATE.in_kernel = True
-    result = kernel.function(*arguments)
-    STATE.in_kernel = False
-    return result
+def call1(function: Any, x: Any, attrs: tuple[Any, ...]) -> Any:
+    """function(x, *attrs), without building an argument list for the usual lengths."""
+    count = len(attrs)
+    if count == 0:
+        return function(x)
+    if count == 1:
+        return function(x, attrs[0])
+    if count == 2:
+        return function(x, attrs[0], attrs[1])
+    if count == 3:
+        return function(x, attrs[0], attrs[1], attrs[2])
+    return function(x, *attrs)
 
 
-def raw1(op: OpDef, x: Any) -> DenseTensor:
-    """Run an operation of one tensor, no attributes, one output."""
-    if not isinstance(x, DenseTensor) or not op.plain:
-        return raw(op, (x,), ())  # type: ignore[no-any-return]
-    if not op.bound:
-        bind(op)
+def call2(function: Any, x: Any, y: Any, attrs: tuple[Any, ...]) -> Any:
+    """function(x, y, *attrs), likewise."""
+    count = len(attrs)
+    if count == 0:
+        return function(x, y)
+    if count == 1:
+        return function(x, y, attrs[0])
+    if count == 2:
+        return function(x, y, attrs[0], attrs[1])
+    if count == 3:
+        return function(x, y, attrs[0], attrs[1], attrs[2])
+    return function(x, y, *attrs)
+
+
+def run1(op: OpDef, x: DenseTensor, attrs: tuple[Any, ...]) -> DenseTensor:
+    """An operation of one plain tensor and one output (op.fast); attributes are canonical."""
     meta = x.meta
     kernel = kernel_of(op, meta.dtype.code)
     if op.infer_kind != od.INFER_UNCHANGED:
-        meta = op.infer(meta)
+        meta = call1(op.infer, meta, attrs)
     if not isinstance(kernel, Kernel) or kernel.contiguous:
-        return raw(op, (x,), ())  # type: ignore[no-any-return]
+        return run(op, [x], attrs)  # type: ignore[no-any-return]
     STATE.in_kernel = True
-    array = kernel.function(x.array)
+    array = call1(kernel.function, x.array, attrs)
     STATE.in_kernel = False
     if type(array) is not _ndarray:
         array = _asarray(array)
+    if op.is_view or -1 in meta.shape:
+        return wrap_array(array, meta, x if op.is_view else None)
     return DenseTensor(array, meta)
 
 
-def raw2(op: OpDef, x: Any, y: Any) -> DenseTensor:
-    """Run an operation of two tensors, no attributes, one output. A Python number takes the other's dtype."""
-    if not isinstance(x, DenseTensor) or not isinstance(y, DenseTensor) or not op.plain:
-        return raw(op, (x, y), ())  # type: ignore[no-any-return]
-    if not op.bound:
-        bind(op)
+def run2(op: OpDef, x: DenseTensor, y: DenseTensor, attrs: tuple[Any, ...]) -> DenseTensor:
+    """An operation of two plain tensors and one output (op.fast); attributes are canonical."""
     meta = x.meta
     kernel = kernel_of(op, meta.dtype.code)
     if op.infer_kind == od.INFER_ELEMENTWISE:
@@ -89,23 +104,55 @@ def raw2(op: OpDef, x: Any, y: Any) -> DenseTensor:
         if meta is not other and meta.shape != other.shape:
             meta = meta.with_shape(broadcast_shapes(meta.shape, other.shape))
     elif op.infer_kind != od.INFER_UNCHANGED:
-        meta = op.infer(meta, y.meta)
+        meta = call2(op.infer, meta, y.meta, attrs)
     if not isinstance(kernel, Kernel) or kernel.contiguous:
-        return raw(op, (x, y), ())  # type: ignore[no-any-return]
+        return run(op, [x, y], attrs)  # type: ignore[no-any-return]
     STATE.in_kernel = True
-    array = kernel.function(x.array, y.array)
+    array = call2(kernel.function, x.array, y.array, attrs)
     STATE.in_kernel = False
     if type(array) is not _ndarray:
         array = _asarray(array)
+    if op.is_view or -1 in meta.shape:
+        return wrap_array(array, meta, x if op.is_view else None)
     return DenseTensor(array, meta)
 
 
+def raw1(op: OpDef, x: Any) -> Any:
+    """Run an operation of one tensor without attributes."""
+    if not op.bound:
+        bind(op)
+    if op.fast and isinstance(x, DenseTensor):
+        return run1(op, x, ())
+    return run(op, dense_inputs(op, (x,)), ())
+
+
+def raw2(op: OpDef, x: Any, y: Any) -> Any:
+    """Run an operation of two tensors without attributes. A Python number takes the other's dtype."""
+    if not op.bound:
+        bind(op)
+    if op.fast and isinstance(x, DenseTensor) and isinstance(y, DenseTensor):
+        return run2(op, x, y, ())
+    return run(op, dense_inputs(op, (x, y)), ())
+
+
 def raw(op: OpDef, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) -> Any:
-    """Run an operation on DenseTensors; returns a DenseTensor, a list for a Tensor[] output, or a tuple of outputs."""
+    """Run any operation on DenseTensors; returns a DenseTensor, a list for a Tensor[] output, or a tuple of outputs."""
     if not op.bound:
         bind(op)
     attrs = plain_attributes(op, attrs)
-    values = dense_inputs(op, inputs)
+    if op.fast:
+        x = inputs[0]
+        if isinstance(x, DenseTensor):
+            if len(inputs) == 1:
+                return run1(op, x, attrs)
+            y = inputs[1]
+            if isinstance(y, DenseTensor):
+                return run2(op, x, y, attrs)
+    return run(op, dense_inputs(op, inputs), attrs)
+
+
+def run(op: OpDef, values: list[Any], attrs: tuple[Any, ...]) -> Any:
+    """The whole way of layer 4, for a bound operation and canonical attributes."""
     # Kernel key: the dtype that the entry's data_type names, else the first tensor's.
     code = key_dtype(op, values, attrs)
     found = kernel_of(op, code)
@@ -125,7 +172,9 @@ def raw(op: OpDef, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) -> Any:
     kernel = found if isinstance(found, Kernel) else select.choose(found, arrays)
     if kernel.contiguous:
         arrays = [_ascontiguous(a) if type(a) is _ndarray else a for a in arrays]
-    result = _run(kernel, arrays)
+    STATE.in_kernel = True
+    result = kernel.function(*arrays)
+    STATE.in_kernel = False
     return wrapped(op, result, out_metas, values)
 
 
@@ -133,16 +182,16 @@ def plain_attributes(op: OpDef, attrs: tuple[Any, ...]) -> tuple[Any, ...]:
     """Attributes as kernels take them: a dtype's name becomes the dtype, a list a tuple. Missing ones get the defaults."""
     if len(attrs) < len(op.attrs):
         attrs = attrs + op.attr_defaults[len(attrs) :]
-    for kind, value in zip(op.attr_kinds, attrs):
-        if isinstance(value, list) or (kind == "DataType" and isinstance(value, str)):
-            return tuple(_plain_attribute(k, v) for k, v in zip(op.attr_kinds, attrs))
+    for value in attrs:
+        if type(value) is list or type(value) is str:
+            return tuple([_plain_attribute(k, v) for k, v in zip(op.attr_codes, attrs)])
     return attrs
 
 
-def _plain_attribute(kind: str, value: Any) -> Any:
-    if isinstance(value, list):
+def _plain_attribute(kind: int, value: Any) -> Any:
+    if type(value) is list:
         return tuple(value)
-    if kind == "DataType" and isinstance(value, str):
+    if kind == od.DATA_TYPE and type(value) is str:
         return dt.convert_dtype(value)
     return value
 

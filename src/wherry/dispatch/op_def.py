@@ -25,6 +25,35 @@ INFER_UNCHANGED: Final = 1
 INFER_ELEMENTWISE: Final = 2
 
 
+# Kinds of attributes, as numbers for the dispatcher.
+INT_ARRAY: Final = 0
+BOOL_ATTR: Final = 1
+INT_ATTR: Final = 2
+FLOAT_ATTR: Final = 3
+SCALAR: Final = 4
+DATA_TYPE: Final = 5
+STR_ATTR: Final = 6
+PLACE: Final = 7
+LIST_ATTR: Final = 8
+OPAQUE: Final = 9
+
+_ATTR_CODES: Final = {
+    "IntArray": INT_ARRAY,
+    "int[]": INT_ARRAY,
+    "int64_t[]": INT_ARRAY,
+    "bool": BOOL_ATTR,
+    "int": INT_ATTR,
+    "int64_t": INT_ATTR,
+    "float": FLOAT_ATTR,
+    "double": FLOAT_ATTR,
+    "Scalar": SCALAR,
+    "DataType": DATA_TYPE,
+    "str": STR_ATTR,
+    "DataLayout": STR_ATTR,
+    "Place": PLACE,
+}
+
+
 class Required:
     """Stands for the default of an argument that has none."""
 
@@ -104,13 +133,16 @@ class OpDef:
         self.key_source: tuple[int, ...] = ()
         self.kernel_cache: list[Any] = []
         self.kernel_generation = -1
-        self.plain = (
+        # One or two plain tensors in, one out: what the short forms of the dispatcher serve. Narrowed when the entry is bound.
+        self.fast = (
             len(outputs) == 1
             and output_kinds[0] == TENSOR
+            and 1 <= len(inputs) <= 2
             and all(kind == TENSOR for kind in input_kinds)
-            and not view
             and not support_trans_dtype
         )
+        self.is_view: Final = bool(view)
+        self.attr_codes: Final = tuple(_ATTR_CODES.get(kind, LIST_ATTR if kind.endswith("[]") else OPAQUE) for kind in attr_kinds)
         self.has_grad = bool(self.grad)
         self.rules: list[Rule | None] = []
         self.joint_rule: Rule | None = None
