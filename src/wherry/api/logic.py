@@ -27,9 +27,9 @@ def _target(dtype: Any) -> DataType:
 def cast(x: Tensor, dtype: DTypeLike) -> Tensor:
     """x in another dtype, as a copy.
 
-    Shape of x. Complex to real keeps the real part; floating to integer drops the fraction; zero is False and every other
-    number, NaN too, True. The gradient is cast back. Python's float and complex mean float64 and complex128. Raises TypeError for
-    what is no dtype. Source: paddle.cast.
+    Shape of x. Complex to real keeps the real part; floating to integer drops the fraction; zero is False and every
+    other number, NaN too, True. The gradient is cast back. Python's float and complex mean float64 and complex128.
+    Raises TypeError for what is no dtype. Source: paddle.cast.
     """
     return _C_ops.cast(x, _target(dtype))
 
@@ -54,9 +54,10 @@ def where(
 ) -> Any:
     """x where the condition holds, y elsewhere; with the condition alone, the positions where it holds.
 
-    All three broadcast; x and y are tensors or numbers and promote by Paddle's rules, a number to the other's dtype. The gradient
-    of what was not chosen is 0, whatever its value. `where(condition)` returns `nonzero(condition, as_tuple=True)`. Raises
-    ValueError for a condition that is not bool, or one of x and y without the other. Source: paddle.where.
+    All three broadcast; x and y are tensors or numbers and promote by Paddle's rules, a number to the other's dtype.
+    The gradient of what was not chosen is 0, whatever its value. `where(condition)` returns `nonzero(condition,
+    as_tuple=True)`. Raises ValueError for a condition that is not bool, or one of x and y without the other. Source:
+    paddle.where.
     """
     if out is not None:
         refuse_out(out)
@@ -106,7 +107,7 @@ def _dtype_of_numbers(x: Any, y: Any) -> DataType:
 
 
 def _beside(value: Any, tensor: Tensor) -> Any:
-    """A number as a 0-D tensor of the dtype in which it meets the tensor; a wider kind of number is left to be refused or promoted."""
+    """A number as a 0-D tensor of the dtype in which it meets the tensor."""
     value = _plain(value)
     dtype = tensor.dtype
     if isinstance(value, complex) and not dtype.is_complex:
@@ -121,8 +122,8 @@ def _beside(value: Any, tensor: Tensor) -> Any:
 def masked_fill(x: Tensor, mask: Tensor, value: float | Tensor, name: str | None = None) -> Tensor:
     """x with the elements where the mask holds replaced by a value.
 
-    x and the mask broadcast; dtype of x. `value` is a number or a tensor of one element of x's dtype, which gets the sum of the
-    replaced elements' gradient. Raises ValueError for a value of more elements. Source: paddle.masked_fill.
+    x and the mask broadcast; dtype of x. `value` is a number or a tensor of one element of x's dtype, which gets the
+    sum of the replaced elements' gradient. Raises ValueError for a value of more elements. Source: paddle.masked_fill.
     """
     mask = _as_bool(mask)
     if isinstance(value, Tensor):
@@ -131,7 +132,7 @@ def masked_fill(x: Tensor, mask: Tensor, value: float | Tensor, name: str | None
 
 
 def masked_fill_(x: Tensor, mask: Tensor, value: float | Tensor, name: str | None = None) -> Tensor:
-    """In-place `masked_fill`: the result is written to x, so the mask must broadcast to x's shape. Source: paddle.masked_fill_."""
+    """In-place `masked_fill`, of a mask that broadcasts to x's shape. Source: paddle.masked_fill_."""
     mask = _as_bool(mask)
     if isinstance(value, Tensor):
         return _C_ops.where_(_C_ops.logical_not(mask), x, _fill_value(value, x))

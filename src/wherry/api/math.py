@@ -54,9 +54,9 @@ def divide(
 ) -> Tensor:
     """Quotient x / y, element by element, with broadcasting.
 
-    Shapes broadcast; dtypes promote by Paddle's rules; integers give float32. `rounding_mode` "floor" rounds towards minus
-    infinity, "trunc" towards zero; both keep integer dtypes, have no gradient and raise ValueError for an integer divided by
-    zero. Source: paddle.divide.
+    Shapes broadcast; dtypes promote by Paddle's rules; integers give float32. `rounding_mode` "floor" rounds towards
+    minus infinity, "trunc" towards zero; both keep integer dtypes, have no gradient and raise ValueError for an integer
+    divided by zero. Source: paddle.divide.
     """
     if out is not None:
         refuse_out(out)
@@ -93,8 +93,9 @@ def true_divide(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> T
 def pow(x: Tensor, y: float | Tensor, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """x to the power y, element by element; y is a number or a tensor.
 
-    Two tensors broadcast and promote by Paddle's rules. An integer x keeps its dtype under a whole number and becomes float32
-    under any other; negative exponents of integers raise ValueError. At x = 0 the gradient of x**0 is 0. Source: paddle.pow.
+    Two tensors broadcast and promote by Paddle's rules. An integer x keeps its dtype under a whole number and becomes
+    float32 under any other; negative exponents of integers raise ValueError. At x = 0 the gradient of x**0 is 0.
+    Source: paddle.pow.
     """
     if out is not None:
         refuse_out(out)
@@ -111,7 +112,7 @@ def pow_(x: Tensor, y: float | Tensor, name: str | None = None) -> Tensor:
 
 
 def _number(value: Any, name: str) -> Any:
-    """A number of Python or NumPy, or a tensor of one element, as a Python number; raises TypeError for anything else."""
+    """A number of Python or NumPy, or a tensor of one element, as a Python number; TypeError for anything else."""
     if isinstance(value, (bool, int, float, complex)):
         return value
     if isinstance(value, Tensor):
@@ -133,8 +134,8 @@ def scale(
 ) -> Tensor:
     """scale * x + bias, or scale * (x + bias) where not `bias_after_scale`.
 
-    Shape and dtype of x; for an integer x the fractions of `scale` and `bias` are dropped. `scale` is a number or a tensor of
-    one element. `act` names an activation of paddle.nn.functional to apply afterwards. Source: paddle.scale.
+    Shape and dtype of x; for an integer x the fractions of `scale` and `bias` are dropped. `scale` is a number or a
+    tensor of one element. `act` names an activation of paddle.nn.functional to apply afterwards. Source: paddle.scale.
     """
     if isinstance(scale, Tensor) and requires_grad(scale):
         factor = _C_ops.reshape(_C_ops.cast(scale, x.dtype), ())
@@ -180,9 +181,9 @@ def clip(
 ) -> Tensor:
     """x with every element below `min` replaced by it and every one above `max` by that.
 
-    Shape and dtype of x; integers with a fractional bound give float32. A bound is a number, a tensor that broadcasts to x, or
-    None for none. The gradient at the bounds is 1; a bound given as a tensor that needs a gradient gets that of the elements it
-    replaced. Raises ValueError where min > max. Source: paddle.clip.
+    Shape and dtype of x; integers with a fractional bound give float32. A bound is a number, a tensor that broadcasts
+    to x, or None for none. The gradient at the bounds is 1; a bound given as a tensor that needs a gradient gets that
+    of the elements it replaced. Raises ValueError where min > max. Source: paddle.clip.
     """
     if out is not None:
         refuse_out(out)
@@ -197,7 +198,7 @@ def clip(
 def clip_(
     x: Tensor, min: float | Tensor | None = None, max: float | Tensor | None = None, name: str | None = None
 ) -> Tensor:
-    """In-place `clip`: the result is written to x. Bounds are numbers or tensors of one element. Source: paddle.Tensor.clip_."""
+    """In-place `clip`. Bounds are numbers or tensors of one element. Source: paddle.Tensor.clip_."""
     low, high = _bounds(min, max)
     return _C_ops.clip_(x, low, high)
 
@@ -236,8 +237,8 @@ def nan_to_num(
 ) -> Tensor:
     """x with NaN replaced by `nan`, and the infinities by `posinf` and `neginf`.
 
-    Shape and dtype of x. None for an infinity means the largest (or smallest) finite number of the dtype. The gradient of a
-    replaced element is 0. Source: paddle.nan_to_num.
+    Shape and dtype of x. None for an infinity means the largest (or smallest) finite number of the dtype. The gradient
+    of a replaced element is 0. Source: paddle.nan_to_num.
     """
     return _C_ops.nan_to_num(x, nan, _INF if posinf is None else posinf, -_INF if neginf is None else neginf)
 

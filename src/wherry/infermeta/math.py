@@ -85,7 +85,8 @@ def bitwise(x: Meta, y: Meta, *attributes: object) -> Meta:
     for name, meta in (("x", x), ("y", y)):
         if meta.dtype.is_differentiable:
             raise TypeError(
-                f"expected an integer dtype (or bool) for {name}, received {meta.dtype.name}; bits of floating tensors do not combine"
+                f"expected an integer dtype (or bool) for {name}, received {meta.dtype.name}; "
+                "bits of floating tensors do not combine"
             )
     if x.dtype is not y.dtype:
         raise ValueError(

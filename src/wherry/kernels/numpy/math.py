@@ -1,5 +1,6 @@
 """Kernels of arithmetic between tensors, and with numbers."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,8 @@ def _refuse_zero(y: Array) -> None:
     if not y.all():
         at = np.argwhere(np.asarray(y == 0))[0].tolist()
         raise ValueError(
-            f"expected integers other than 0 to divide by, received 0 in y at {at}; mask the zeros, or divide floating tensors"
+            f"expected integers other than 0 to divide by, received 0 in y at {at}; "
+            "mask the zeros, or divide floating tensors"
         )
 
 
@@ -129,8 +131,8 @@ def power_of_integers(x: Array, y: Array) -> Array:
 def _refuse_negative_exponent(y: Array) -> None:
     if y.dtype.kind == "i" and (y < 0).any():
         raise ValueError(
-            f"expected exponents >= 0 for integers, received {int(y.min())}: the result is a fraction; cast the base to a floating "
-            "dtype first"
+            f"expected exponents >= 0 for integers, received {int(y.min())}: the result is a fraction; "
+            "cast the base to a floating dtype first"
         )
 
 
@@ -166,7 +168,8 @@ def _integer_power(x: Array, y: int) -> Array:
     """By squaring, in x's dtype; an exponent beyond its range is not cut."""
     if y < 0:
         raise ValueError(
-            f"expected an exponent >= 0 for integers, received {y}: the result is a fraction; cast the base to a floating dtype first"
+            f"expected an exponent >= 0 for integers, received {y}: the result is a fraction; "
+            "cast the base to a floating dtype first"
         )
     result = np.ones_like(x, order="C", subok=False)
     base = np.array(x)
@@ -183,7 +186,7 @@ def number_in(value: complex, dtype: "np.dtype[Any]") -> Any:
     """A Python number in a dtype, cut and wrapped as in C where that is an integer one."""
     if dtype.kind in "iu":
         real = value.real
-        if real != real or real in (float("inf"), float("-inf")):
+        if not math.isfinite(real):
             raise ValueError(f"expected a finite number for a tensor of dtype {dtype.name}, received {value}")
         bits = int(real) & ((1 << 8 * dtype.itemsize) - 1)
         if dtype.kind == "i" and bits >> (8 * dtype.itemsize - 1):
@@ -267,9 +270,7 @@ def nan_to_num(x: Array, nan: float, posinf: float, neginf: float) -> Array:
     out = np.array(x)
     bound = finite_max(dt.from_numpy(x.dtype))
     for mask, value in ((np.isnan(x), nan), (np.isposinf(x), posinf), (np.isneginf(x), neginf)):
-        if value == value and abs(value) != float("inf"):
-            value = min(max(value, -bound), bound)
-        out[mask] = value
+        out[mask] = value if math.isnan(value) else min(max(value, -bound), bound)
     return out
 
 
