@@ -1,0 +1,147 @@
+"""Kernels that take matrices apart, by LAPACK through numpy.linalg, which runs over batches itself."""
+
+from typing import Any, Final
+
+import numpy as np
+
+from wherry.core import dtype as dt
+from wherry.dispatch.kernel_factory import COMPLEX, kernel
+from wherry.kernels.numpy.common import Array
+
+_SINGULAR: Final = "expected matrices that have an inverse, received a singular one (shape {})"
+PRECISE: Final = (dt.float32, dt.float64, *COMPLEX)
+
+
+def _adjoint(x: Array) -> Array:
+    return np.conjugate(x.swapaxes(-1, -2))
+
+
+@kernel("inverse", PRECISE)
+def inverse(x: Array) -> Array:
+    """Refuses a singular matrix."""
+    try:
+        return np.linalg.inv(x)
+    except np.linalg.LinAlgError:
+        raise ValueError(_SINGULAR.format(list(x.shape))) from None
+
+
+@kernel("determinant", PRECISE)
+def determinant(x: Array) -> Array:
+    """By LU decomposition."""
+    return np.asarray(np.linalg.det(x))
+
+
+@kernel("cofactor", PRECISE)
+def cofactor(x: Array) -> Array:
+    """det(x) times the inverse's transpose where there is one; by singular values, without dividing by them."""
+    u, s, vh = np.linalg.svd(x)
+    n = x.shape[-1]
+    # Products of all singular values but one.
+    others = np.where(np.eye(n, dtype=bool), np.ones((), s.dtype), s[..., np.newaxis, :]).prod(axis=-1)
+    phase = np.linalg.det(u) * np.linalg.det(vh)
+    scaled = np.conjugate(u) * (others * phase[..., np.newaxis])[..., np.newaxis, :]
+    return np.matmul(scaled, np.conjugate(vh)).astype(x.dtype, copy=False)
+
+
+@kernel("slogdet", PRECISE)
+def slogdet(x: Array) -> Array:
+    """Sign and logarithm, stacked."""
+    sign, logarithm = np.linalg.slogdet(x)
+    return np.stack((sign, np.asarray(logarithm).astype(x.dtype)))
+
+
+@kernel("solve", PRECISE)
+def solve(x: Array, y: Array) -> Array:
+    """Refuses a singular matrix."""
+    try:
+        return np.linalg.solve(x, y)
+    except np.linalg.LinAlgError:
+        raise ValueError(_SINGULAR.format(list(x.shape))) from None
+
+
+def _triangle(x: Array, upper: bool, unit: bool) -> Array:
+    out = np.triu(x, 1 if unit else 0) if upper else np.tril(x, -1 if unit else 0)
+    return out + np.eye(x.shape[-1], dtype=x.dtype) if unit else out
+
+
+@kernel("triangular_solve", PRECISE)
+def triangular_solve(x: Array, y: Array, upper: bool, transpose: bool, unitriangular: bool) -> Array:
+    """With the other triangle taken as zero."""
+    matrix = _triangle(x, upper, unitriangular)
+    return solve(matrix.swapaxes(-1, -2) if transpose else matrix, y)
+
+
+@kernel("cholesky", PRECISE)
+def cholesky(x: Array, upper: bool) -> Array:
+    """The lower factor of the matrix whose lower triangle is read, or its adjoint."""
+    try:
+        return _adjoint(np.linalg.cholesky(_adjoint(x))) if upper else np.linalg.cholesky(x)
+    except np.linalg.LinAlgError:
+        raise ValueError(f"expected positive definite matrices, received another one (shape {list(x.shape)})") from None
+
+
+@kernel("cholesky_solve", PRECISE)
+def cholesky_solve(x: Array, y: Array, upper: bool) -> Array:
+    """Two triangular systems."""
+    factor = _triangle(y, upper, False)
+    if upper:
+        return solve(factor, solve(_adjoint(factor), x))
+    return solve(_adjoint(factor), solve(factor, x))
+
+
+@kernel("qr", PRECISE)
+def qr(x: Array, mode: str) -> tuple[Array, Array]:
+    """Mode r gives an empty q."""
+    if mode == "r":
+        return np.zeros((0,), x.dtype), np.asarray(np.linalg.qr(x, "r"))
+    q, r = np.linalg.qr(x, mode)
+    return q, r
+
+
+@kernel("svd", PRECISE)
+def svd(x: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
+    """u, s, vh."""
+    u, s, vh = np.linalg.svd(x, full_matrices=full_matrices)
+    return u, s, vh
+
+
+@kernel("svdvals", PRECISE)
+def svdvals(x: Array) -> Array:
+    """Singular values alone."""
+    return np.linalg.svd(x, compute_uv=False)
+
+
+@kernel("eigh", PRECISE)
+def eigh(x: Array, UPLO: Any) -> tuple[Array, Array]:
+    """Values and vectors."""
+    values, vectors = np.linalg.eigh(x, UPLO)
+    return values, vectors
+
+
+@kernel("eigvalsh", PRECISE)
+def eigvalsh(x: Array, uplo: Any) -> Array:
+    """Values alone."""
+    return np.linalg.eigvalsh(x, uplo)
+
+
+def _complex(x: Array, like: Array) -> Array:
+    return x.astype(np.result_type(like.dtype, np.complex64), copy=False)
+
+
+@kernel("eig", PRECISE)
+def eig(x: Array) -> tuple[Array, Array]:
+    """Complex even where all values are real."""
+    values, vectors = np.linalg.eig(x)
+    return _complex(values, x), _complex(vectors, x)
+
+
+@kernel("eigvals", PRECISE)
+def eigvals(x: Array) -> Array:
+    """Complex even where all values are real."""
+    return _complex(np.linalg.eigvals(x), x)
+
+
+@kernel("pinv", PRECISE)
+def pinv(x: Array, rcond: float, hermitian: bool) -> Array:
+    """Singular values up to rcond times the largest count as zero."""
+    return np.linalg.pinv(x, rcond, hermitian).astype(x.dtype, copy=False)
