@@ -1,3 +1,4 @@
+# ruff: noqa: F401, F403
 """wherry: an eager deep-learning engine with Paddle's API.
 
 `import wherry as paddle` runs Paddle dygraph scripts. Operations come from the entries in ops/ (layer 1 is generated from them) and from the
@@ -6,6 +7,7 @@ api modules; the engine is in core, dispatch and autograd.
 
 from wherry import _assembly
 from wherry._assembly import Tensor, show_config
+from wherry._version import __version__
 from wherry.api import *
 from wherry.core.dtype import (
     DataType as dtype,
@@ -26,6 +28,5 @@ from wherry.core.dtype import (
 from wherry.core.dtype import (
     bool_ as bool,
 )
-from wherry._version import __version__
 
 _assembly.finish(globals())

@@ -38,7 +38,9 @@ class auto_cast:
         white = frozenset(custom_white_list or ())
         black = frozenset(custom_black_list or ())
         if white & black:
-            raise ValueError(f"auto_cast: expected lists without common names, received {sorted(white & black)} in both")
+            raise ValueError(
+                f"auto_cast: expected lists without common names, received {sorted(white & black)} in both"
+            )
         self._state = AmpState(level, low, white, black) if enable and level != "O0" else None
         self._before: list[Any] = []
 

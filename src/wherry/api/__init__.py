@@ -1,3 +1,4 @@
+# ruff: noqa: F403, F405
 """The functions of the top-level namespace: generated from the entries, and written by hand where signatures differ."""
 
 import importlib

@@ -8,7 +8,6 @@ anything special is on.
 
 from typing import Any
 
-
 from wherry.autograd.amp import amp_cast
 from wherry.autograd.history import attach_view, grad_node_of, new_tensor
 from wherry.autograd.structures import GeneralGradNode, GradNode, GradNodeBase, TensorBase, TensorWrapper
@@ -305,7 +304,9 @@ def add_input(node: GeneralGradNode, op: OpDef, slot: int, value: Any, save: boo
         node.metas.append(tensor.impl.meta)
         if save:
             edge = next_node if has_rule else grad_node_of(tensor)
-            wrappers.append(TensorWrapper(tensor.impl, tensor.impl.meta, edge, tensor._position, False, op.inputs[slot]))
+            wrappers.append(
+                TensorWrapper(tensor.impl, tensor.impl.meta, edge, tensor._position, False, op.inputs[slot])
+            )
     if not save:
         node.saved_inputs.append(None)
     elif isinstance(value, TensorBase):
@@ -353,5 +354,3 @@ def tie_views(op: OpDef, inputs: tuple[Any, ...], attrs: tuple[Any, ...], output
             for i, tensor in enumerate(output):
                 if tensor.impl.storage is not None and tensor.impl.storage is source.impl.storage:
                     attach_view(tensor, source, op, attrs, i)
-
-

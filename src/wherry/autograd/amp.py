@@ -20,7 +20,7 @@ class AmpState:
 
 
 def decision(op: OpDef, amp: AmpState) -> str:
-    """"white" (low dtype), "black" (float32), "promote" (the widest among the inputs) or "" (as they come)."""
+    """ "white" (low dtype), "black" (float32), "promote" (the widest among the inputs) or "" (as they come)."""
     if op.name in amp.white:
         return "white"
     if op.name in amp.black:

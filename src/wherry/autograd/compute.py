@@ -5,7 +5,14 @@ from typing import Any, Final
 import numpy as np
 
 from wherry.autograd.history import REGISTRY, new_tensor
-from wherry.autograd.structures import GeneralGradNode, GradNode, GradNodeBase, TensorBase, TensorWrapper, changed_in_place
+from wherry.autograd.structures import (
+    GeneralGradNode,
+    GradNode,
+    GradNodeBase,
+    TensorBase,
+    TensorWrapper,
+    changed_in_place,
+)
 from wherry.core.dense_tensor import DenseTensor
 from wherry.core.meta import Meta
 from wherry.dispatch import op_def as od
@@ -161,10 +168,13 @@ def compute_general(node: GeneralGradNode, grads: list[Any], create_graph: bool,
     return results
 
 
-def call_rule(node: GeneralGradNode, rule: Rule, ops: Any, grads: list[Any], create_graph: bool, needed: list[bool]) -> Any:
+def call_rule(
+    node: GeneralGradNode, rule: Rule, ops: Any, grads: list[Any], create_graph: bool, needed: list[bool]
+) -> Any:
     """Call a rule with what its parameters ask for."""
     arguments = [
-        general_argument(node, kind, position, grads, create_graph, needed) for kind, position in zip(rule.kinds, rule.positions)
+        general_argument(node, kind, position, grads, create_graph, needed)
+        for kind, position in zip(rule.kinds, rule.positions)
     ]
     return rule.function(ops, *arguments)
 

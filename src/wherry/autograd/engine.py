@@ -297,7 +297,10 @@ class BackwardPass:
         name = getattr(hook.function, "__qualname__", repr(hook.function))
         if not isinstance(result, TensorBase):
             raise noted(
-                TypeError(f"the hook {name}: expected a Tensor or None as its result, received {type(result).__name__}"), node
+                TypeError(
+                    f"the hook {name}: expected a Tensor or None as its result, received {type(result).__name__}"
+                ),
+                node,
             )
         expected = meta_of_value(grad)
         if result.impl.meta.shape != expected.shape or result.impl.meta.dtype is not expected.dtype:

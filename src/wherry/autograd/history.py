@@ -2,10 +2,17 @@
 
 from typing import Any, Final, cast
 
-from wherry.autograd.structures import AccumulationNode, GradNode, GradNodeBase, GradState, TensorBase, ViewMeta, ViewStep
+from wherry.autograd.structures import (
+    AccumulationNode,
+    GradNode,
+    GradNodeBase,
+    GradState,
+    TensorBase,
+    ViewMeta,
+    ViewStep,
+)
 from wherry.core import where
 from wherry.core.dense_tensor import DenseTensor
-from wherry.core.meta import Meta
 from wherry.core.state import is_grad_enabled
 from wherry.dispatch.op_def import OpDef
 
@@ -148,5 +155,3 @@ def rebase_history(view_tensor: TensorBase, view: ViewMeta) -> None:
     base._position = 0
     base._stop_gradient = False
     view.version = view_tensor.impl.inplace_version
-
-

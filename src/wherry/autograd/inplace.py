@@ -149,7 +149,7 @@ def inferred(op: OpDef, values: list[Any], attrs: tuple[Any, ...]) -> Meta:
     if op.infer_order:
         arguments = [arguments[i] for i in op.infer_order]
     metas = op.infer(*arguments)
-    return metas if isinstance(metas, Meta) else metas[op.inplace[0][1]]  # type: ignore[no-any-return]
+    return metas if isinstance(metas, Meta) else metas[op.inplace[0][1]]
 
 
 def node_before_write(

@@ -128,7 +128,9 @@ class saved_tensors_hooks:
     def __init__(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
         for name, hook in (("pack_hook", pack_hook), ("unpack_hook", unpack_hook)):
             if not callable(hook):
-                raise TypeError(f"saved_tensors_hooks: expected a callable for {name!r}, received {type(hook).__name__}")
+                raise TypeError(
+                    f"saved_tensors_hooks: expected a callable for {name!r}, received {type(hook).__name__}"
+                )
         self._pair = (pack_hook, unpack_hook)
 
     def __enter__(self) -> None:

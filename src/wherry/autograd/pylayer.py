@@ -28,7 +28,9 @@ class PyLayerContext:
         """Keep tensors (or None) for backward. Raises TypeError for anything else."""
         for i, tensor in enumerate(tensors):
             if tensor is not None and not isinstance(tensor, TensorBase):
-                raise TypeError(f"save_for_backward: expected Tensors or None, received {type(tensor).__name__} at position {i}")
+                raise TypeError(
+                    f"save_for_backward: expected Tensors or None, received {type(tensor).__name__} at position {i}"
+                )
         self._saved = tensors
 
     def saved_tensor(self) -> tuple[Any, ...]:
@@ -93,7 +95,9 @@ class PyLayer:
         outputs = list(returned) if isinstance(returned, (tuple, list)) else [returned]
         tensors = [o for o in outputs if isinstance(o, TensorBase)]
         if not tensors:
-            raise ValueError(f"{cls.__qualname__}.forward: expected at least one Tensor among its results, received {outputs!r}")
+            raise ValueError(
+                f"{cls.__qualname__}.forward: expected at least one Tensor among its results, received {outputs!r}"
+            )
         if not (is_grad_enabled() and any(n is not None for n in nodes)):
             return returned
         node = PyLayerNode(cls, context)
@@ -120,7 +124,11 @@ def tie_outputs(node: PyLayerNode, outputs: list[Any], inputs: list[TensorBase],
             tied.append(output)
             continue
         given = any(output is i for i in inputs)
-        tensor = new_tensor(output.impl.alias(output.impl.array, output.impl.meta)) if given and not changed_by(node, output) else output
+        tensor = (
+            new_tensor(output.impl.alias(output.impl.array, output.impl.meta))
+            if given and not changed_by(node, output)
+            else output
+        )
         node.out_metas.append(tensor.impl.meta)
         hidden = any(output is m for m in context._non_differentiable)
         if tensor.impl.meta.dtype.is_differentiable and not hidden:

@@ -16,7 +16,9 @@ def tensor_list(value: Any, function: str, name: str) -> list[TensorBase]:
     if isinstance(value, TensorBase):
         return [value]
     if not isinstance(value, (list, tuple, set)) or len(value) == 0:
-        raise TypeError(f"{function}: expected a Tensor or a non-empty list of Tensors for {name!r}, received {type(value).__name__}")
+        raise TypeError(
+            f"{function}: expected a Tensor or a non-empty list of Tensors for {name!r}, received {type(value).__name__}"
+        )
     for i, item in enumerate(value):
         if not isinstance(item, TensorBase):
             raise TypeError(f"{function}: expected Tensors in {name!r}, received {type(item).__name__} at position {i}")
@@ -30,14 +32,20 @@ def seeds_for(outputs: list[TensorBase], grads: Any, function: str, name: str) -
     if isinstance(grads, TensorBase):
         grads = [grads]
     if not isinstance(grads, (list, tuple)):
-        raise TypeError(f"{function}: expected a Tensor or a list of Tensors and None for {name!r}, received {type(grads).__name__}")
+        raise TypeError(
+            f"{function}: expected a Tensor or a list of Tensors and None for {name!r}, received {type(grads).__name__}"
+        )
     if len(grads) != len(outputs):
-        raise ValueError(f"{function}: expected {len(outputs)} gradients in {name!r}, one for each output, received {len(grads)}")
+        raise ValueError(
+            f"{function}: expected {len(outputs)} gradients in {name!r}, one for each output, received {len(grads)}"
+        )
     for i, (output, grad) in enumerate(zip(outputs, grads)):
         if grad is None:
             continue
         if not isinstance(grad, TensorBase):
-            raise TypeError(f"{function}: expected a Tensor or None in {name!r}, received {type(grad).__name__} at position {i}")
+            raise TypeError(
+                f"{function}: expected a Tensor or None in {name!r}, received {type(grad).__name__} at position {i}"
+            )
         expected = output.impl.meta
         if grad.impl.meta.shape != expected.shape:
             raise ValueError(

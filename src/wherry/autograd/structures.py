@@ -53,7 +53,9 @@ class ViewMeta:
 class ViewStep:
     """One view operation: what to call again to get from a tensor's array to the view's."""
 
-    def __init__(self, op: OpDef, attrs: tuple[Any, ...], output: int, source: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    def __init__(
+        self, op: OpDef, attrs: tuple[Any, ...], output: int, source: tuple[int, ...], shape: tuple[int, ...]
+    ) -> None:
         self.op: Final = op
         self.attrs: Final = attrs
         # Which tensor of the outputs, for split and unbind.
@@ -133,7 +135,9 @@ def changed_in_place(owner: "GradNodeBase", name: str, dense: DenseTensor, expec
     if storage is not None:
         for write in storage.writes:
             if write.version == expected + 1:
-                text += f"  changed by {write.op} at {where.describe(write.code, write.lasti)} (version {write.version})\n"
+                text += (
+                    f"  changed by {write.op} at {where.describe(write.code, write.lasti)} (version {write.version})\n"
+                )
         last = storage.writes[len(storage.writes) - 1]
         if last.version != expected + 1:
             text += f"  last changed by {last.op} at {where.describe(last.code, last.lasti)} (version {last.version})\n"
@@ -284,7 +288,10 @@ class GradNodeBase:
     @property
     def bwd_in_meta(self) -> list[list[GradSlotMeta]]:
         """[slot][rank] of the gradients that arrive."""
-        metas = [GradSlotMeta(self.output_meta(j), not self.output_meta(j).dtype.is_differentiable, None) for j in range(self.num_outputs())]
+        metas = [
+            GradSlotMeta(self.output_meta(j), not self.output_meta(j).dtype.is_differentiable, None)
+            for j in range(self.num_outputs())
+        ]
         return grouped(metas, self.slots_out())
 
     @property
@@ -395,9 +402,13 @@ class GradNode(GradNodeBase):
     def saved(self) -> list[TensorWrapper]:
         found: list[TensorWrapper] = []
         if self.saved0 is not None:
-            found.append(self._wrapper(self.saved0, self.next0, self.position0, self.version0, self.op.inputs[0], False))
+            found.append(
+                self._wrapper(self.saved0, self.next0, self.position0, self.version0, self.op.inputs[0], False)
+            )
         if self.saved1 is not None:
-            found.append(self._wrapper(self.saved1, self.next1, self.position1, self.version1, self.op.inputs[1], False))
+            found.append(
+                self._wrapper(self.saved1, self.next1, self.position1, self.version1, self.op.inputs[1], False)
+            )
         if self.saved_out is not None:
             found.append(self._wrapper(self.saved_out, None, 0, self.version_out, self.op.outputs[0], True))
         return found
@@ -483,5 +494,3 @@ class GeneralGradNode(GradNodeBase):
         for size in self.out_sizes[:slot]:
             start += 1 if size == -1 else 0 if size == -2 else size
         return start
-
-

@@ -36,7 +36,16 @@ def explained(error: Exception, op: Any, inputs: tuple[Any, ...]) -> Exception:
 
 def reworded(error: Exception, text: str) -> Exception:
     """The exception with another message; one of a class that composes its own text becomes its nearest plain class."""
-    plain = (ValueError, TypeError, IndexError, RuntimeError, NotImplementedError, ZeroDivisionError, OverflowError, MemoryError)
+    plain = (
+        ValueError,
+        TypeError,
+        IndexError,
+        RuntimeError,
+        NotImplementedError,
+        ZeroDivisionError,
+        OverflowError,
+        MemoryError,
+    )
     if type(error) in plain or type(error).__str__ is Exception.__str__:
         error.args = (text,)
         changed: Any = error

@@ -34,7 +34,7 @@ class Size(list[int]):
     def __ne__(self, other: object) -> bool:
         return not self.__eq__(other)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __repr__(self) -> str:
         return f"paddle.Size({list(self)})"

@@ -49,13 +49,13 @@ def line_of(code: CodeType | None, lasti: int) -> int:
 
 
 def describe(code: CodeType | None, lasti: int) -> str:
-    """"file:line, in function" of an instruction, or "an unknown line"."""
+    """ "file:line, in function" of an instruction, or "an unknown line"."""
     if code is None:
         return "an unknown line"
     return f"{code.co_filename}:{line_of(code, lasti)}, in {code.co_qualname}"
 
 
 def user_line() -> str:
-    """"file:line, in function" of the user's current line."""
+    """ "file:line, in function" of the user's current line."""
     frame = user_frame()
     return describe(frame.f_code, frame.f_lasti)

@@ -142,7 +142,9 @@ class OpDef:
             and not support_trans_dtype
         )
         self.is_view: Final = bool(view)
-        self.attr_codes: Final = tuple(_ATTR_CODES.get(kind, LIST_ATTR if kind.endswith("[]") else OPAQUE) for kind in attr_kinds)
+        self.attr_codes: Final = tuple(
+            _ATTR_CODES.get(kind, LIST_ATTR if kind.endswith("[]") else OPAQUE) for kind in attr_kinds
+        )
         self.has_grad = bool(self.grad)
         self.rules: list[Rule | None] = []
         self.joint_rule: Rule | None = None

@@ -33,7 +33,11 @@ def missing_kernel_message(op: OpDef, key: KernelKey) -> str:
     steps = ", then ".join(f"{step} ({reason})" for reason, step in fallback_steps(key))
     registered = FACTORY.registered(op.kernel)
     names = sorted({d.name for d in dt.ALL for k in registered if k.dtype == d.code})
-    have = f"registered are kernels for {', '.join(names)}" if registered else f"no kernel {op.kernel!r} is registered at all"
+    have = (
+        f"registered are kernels for {', '.join(names)}"
+        if registered
+        else f"no kernel {op.kernel!r} is registered at all"
+    )
     return f"no kernel for the key {key}; tried {steps}; {have}. Cast the input to one of those dtypes first"
 
 

@@ -6,11 +6,20 @@ from typing import Any
 import numpy as np
 
 from wherry.autograd import hooks as _hooks
-from wherry.autograd.history import REGISTRY, grad_node_of, is_leaf, new_tensor, requires_grad, set_tensor_class, state_of
+from wherry.autograd.autograd_meta import AutogradMeta
+from wherry.autograd.history import (
+    REGISTRY,
+    grad_node_of,
+    is_leaf,
+    new_tensor,
+    requires_grad,
+    set_tensor_class,
+    state_of,
+)
 from wherry.autograd.inplace import note_write, refuse_write, write_value
 from wherry.autograd.operators import NativeTensor
 from wherry.autograd.run import backward
-from wherry.autograd.structures import AccumulationNode, TensorBase
+from wherry.autograd.structures import TensorBase
 from wherry.core import dtype as dt
 from wherry.core.default_dtype import get_default
 from wherry.core.dense_tensor import DenseTensor, dense_from_array
@@ -187,6 +196,19 @@ class Tensor(NativeTensor):
         """Whether the dtype is an integer."""
         return self.dtype.is_integer
 
+    @property
+    def T(self) -> Any:
+        """The axes in reverse order (a view)."""
+        return REGISTRY.recorded_ops.transpose(self, tuple(range(self.impl.meta.ndim))[::-1])
+
+    @property
+    def mT(self) -> Any:
+        """The last two axes swapped (a view). Raises ValueError for fewer than two."""
+        ndim = self.impl.meta.ndim
+        if ndim < 2:
+            raise ValueError(f"mT: expected a tensor of at least two dimensions, received {ndim}")
+        return REGISTRY.recorded_ops.transpose(self, (*range(ndim - 2), ndim - 1, ndim - 2))
+
     # Autograd.
 
     @property
@@ -265,7 +287,7 @@ class Tensor(NativeTensor):
     grad_node = grad_fn
 
     @property
-    def autograd_meta(self) -> "AutogradMeta":
+    def autograd_meta(self) -> AutogradMeta:
         """Everything that autograd keeps about the tensor."""
         return AutogradMeta(self)
 
@@ -367,10 +389,14 @@ class Tensor(NativeTensor):
         """Overwrite the values (not recorded). Raises ValueError for another shape, TypeError for another dtype."""
         array = value.impl.array if isinstance(value, TensorBase) else np.asarray(value)
         if tuple(array.shape) != self.impl.meta.shape:
-            raise ValueError(f"set_value: expected a value of shape {list(self.impl.meta.shape)}, received {list(array.shape)}")
+            raise ValueError(
+                f"set_value: expected a value of shape {list(self.impl.meta.shape)}, received {list(array.shape)}"
+            )
         if array.dtype != self.dtype.numpy:
             if isinstance(value, (np.ndarray, TensorBase)):
-                raise TypeError(f"set_value: expected a value of dtype {self.dtype.name}, received {dt.from_numpy(array.dtype).name}")
+                raise TypeError(
+                    f"set_value: expected a value of dtype {self.dtype.name}, received {dt.from_numpy(array.dtype).name}"
+                )
             array = array.astype(self.dtype.numpy)
         write_value(self, array, "set_value")
 
@@ -412,12 +438,16 @@ class Tensor(NativeTensor):
         for arg in args:
             if isinstance(arg, TensorBase):
                 dtype = arg.impl.meta.dtype
-            elif isinstance(arg, Place) or (isinstance(arg, str) and arg.split(":")[0] in ("cpu", "gpu", "xpu", "cuda")):
+            elif isinstance(arg, Place) or (
+                isinstance(arg, str) and arg.split(":")[0] in ("cpu", "gpu", "xpu", "cuda")
+            ):
                 device = arg
             elif arg is not None and not isinstance(arg, bool):
                 dtype = arg
         if device is not None and not (device == CPU_PLACE or str(device).startswith("cpu")):
-            raise NotImplementedError(f"to: no backend for the device {device!r} is registered; tensors live on the CPU")
+            raise NotImplementedError(
+                f"to: no backend for the device {device!r} is registered; tensors live on the CPU"
+            )
         return self if dtype is None else REGISTRY.recorded_ops.cast(self, dt.convert_dtype(dtype))
 
     # Python's protocols.
@@ -474,9 +504,7 @@ class Tensor(NativeTensor):
         from wherry.tensor.printing import format_tensor
 
         meta = self.impl.meta
-        return format_tensor(
-            self.impl.array, meta.dtype.name, list(meta.shape), str(self.place), self.stop_gradient
-        )
+        return format_tensor(self.impl.array, meta.dtype.name, list(meta.shape), str(self.place), self.stop_gradient)
 
     __str__ = __repr__
 
@@ -510,31 +538,11 @@ class Tensor(NativeTensor):
         return (1, 0)
 
 
-class AutogradMeta:
-    """A view of what autograd keeps about a tensor. Source: paddle/fluid/eager/autograd_meta.h."""
-
-    def __init__(self, tensor: Tensor) -> None:
-        from wherry.autograd.structures import slot_and_rank
-
-        node = grad_node_of(tensor)
-        self.grad = tensor.grad
-        self.grad_node = node
-        self.out_slot_id, self.out_rank = (0, 0) if node is None else slot_and_rank(node.slots_out(), tensor._position)
-        self.stop_gradient = tensor.stop_gradient
-        self.persistable = tensor.persistable
-        self.retain_grads = tensor._state is not None and tensor._state.retain_grads
-        self.hooks = [] if node is None else [h.function for h in node.hooks or () if h.position == tensor._position]
-        self.is_leaf = node is None or isinstance(node, AccumulationNode)
-
-    def __repr__(self) -> str:
-        return (
-            f"AutogradMeta(stop_gradient={self.stop_gradient}, grad_node={self.grad_node}, out_slot_id={self.out_slot_id}, "
-            f"out_rank={self.out_rank}, retain_grads={self.retain_grads}, persistable={self.persistable}, hooks={len(self.hooks)})"
-        )
-
-
 def _python_number(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) and value.dtype.kind != "V" else float(value) if isinstance(value, np.generic) else value
+    if not isinstance(value, np.generic):
+        return value
+    # bfloat16 has no Python number of its own.
+    return float(value) if value.dtype.kind == "V" else value.item()
 
 
 def _rebuild(kind: Any, array: np.ndarray, stop_gradient: bool, attributes: dict[str, Any]) -> Any:
