@@ -58,6 +58,11 @@ def trunc_divide(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.trunc(x.astype(np.float64) / y).astype(x.dtype)
 
 
+def copysign(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    size = np.abs(x.astype(np.float64))
+    return np.where(np.signbit(y.astype(np.float64)), -size, size).astype(x.dtype)
+
+
 def scale(x: np.ndarray, scale: complex = 1.0, bias: complex = 0.0, bias_after_scale: bool = True) -> np.ndarray:
     if x.dtype.kind in "iu":
         scale, bias = int(scale.real), int(bias.real)
@@ -129,7 +134,7 @@ ROWS = (
         lambda x, y: np.heaviside(x, y).astype(x.dtype),
         kinks=(0.0,),
     ),
-    Row("copysign", (*BINARY, Case(PAIRS)), wide(np.copysign), REAL, kinks=(0.0,)),
+    Row("copysign", (*BINARY, Case(PAIRS)), copysign, REAL, kinks=(0.0,)),
     Row("nextafter", (*BINARY, Case(PAIRS)), quiet(np.nextafter), order=0, reason="a step function"),
     Row("logaddexp", (*BINARY, Case(PAIRS)), wide(np.logaddexp), FLOATS + HALVES),
     Row(

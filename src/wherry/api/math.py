@@ -8,6 +8,7 @@ from wherry.api.arguments import refuse_out
 from wherry.autograd.history import requires_grad
 from wherry.core import dtype as dt
 from wherry.core.default_dtype import get_default
+from wherry.core.state import set_grad_enabled_flag
 from wherry.tensor.tensor import Tensor
 
 __all__ = [
@@ -221,7 +222,7 @@ def _is_whole(bound: Any) -> bool:
 
 
 def _clip_by_tensors(x: Tensor, min: Any, max: Any) -> Tensor:
-    if isinstance(min, Tensor) and isinstance(max, Tensor) and bool(_C_ops.greater_than(min, max).any()):
+    if isinstance(min, Tensor) and isinstance(max, Tensor) and bool(_C_ops.greater_than(min, max).numpy().any()):
         raise ValueError("expected min <= max everywhere, received a min that is above max")
     for bound, name, beyond in ((min, "min", _C_ops.less_than), (max, "max", _C_ops.greater_than)):
         if bound is None:
@@ -255,9 +256,14 @@ def increment(x: Tensor, value: float = 1.0, name: str | None = None) -> Tensor:
 
     Raises ValueError for a tensor of more elements. Source: paddle.increment.
     """
-    if x.size != 1:
+    if x.size > 1:
         raise ValueError(f"expected a Tensor of one element for x, received one of shape {x.shape}")
-    return _C_ops.scale_(x, 1.0, value, True)
+    # Not recorded: the derivative is 1, so the history that x has is the right one.
+    before = set_grad_enabled_flag(False)
+    try:
+        return _C_ops.scale_(x, 1.0, value, True)
+    finally:
+        set_grad_enabled_flag(before)
 
 
 def negative(x: Tensor, name: str | None = None) -> Tensor:

@@ -60,8 +60,11 @@ def hypot_integers(x: Array, y: Array) -> Array:
 
 @kernel("copysign", BOOL + INTEGER)
 def copysign_integers(x: Array, y: Array) -> Array:
-    """In float32."""
-    return np.asarray(np.copysign(_float32(x), _float32(y)))
+    """Integers stay integers; numbers without sign keep their value."""
+    if x.dtype.kind != "i":
+        return np.array(np.broadcast_to(x, np.broadcast_shapes(x.shape, y.shape)))
+    size = np.absolute(x)
+    return np.where(y < 0, -size, size)
 
 
 @kernel("logaddexp", BOOL + INTEGER)
