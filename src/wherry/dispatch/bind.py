@@ -16,7 +16,8 @@ _RULES: Final[dict[str, Any]] = {}
 def register_rules(module: Any) -> None:
     """Make the functions that a module defines available as derivative rules, by name."""
     for name, value in vars(module).items():
-        if inspect.isfunction(value) and value.__module__ == module.__name__:
+        # A compiled function is a built-in one to Python.
+        if inspect.isroutine(value) and value.__module__ == module.__name__:
             _RULES[name] = value
 
 
