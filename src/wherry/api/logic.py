@@ -122,8 +122,9 @@ def _beside(value: Any, tensor: Tensor) -> Any:
 def masked_fill(x: Tensor, mask: Tensor, value: float | Tensor, name: str | None = None) -> Tensor:
     """x with the elements where the mask holds replaced by a value.
 
-    x and the mask broadcast; dtype of x. `value` is a number or a tensor of one element of x's dtype, which gets the
-    sum of the replaced elements' gradient. Raises ValueError for a value of more elements. Source: paddle.masked_fill.
+    x and the mask broadcast; dtype of x. `value` is a number, or a tensor (of one element, or one that broadcasts too)
+    which gets the gradient of the elements it replaced. Raises ValueError for a complex value of a real x. Source:
+    paddle.masked_fill.
     """
     mask = _as_bool(mask)
     if isinstance(value, Tensor):
@@ -144,7 +145,6 @@ def _as_bool(mask: Tensor) -> Tensor:
 
 
 def _fill_value(value: Tensor, x: Tensor) -> Tensor:
-    if value.size != 1:
-        raise ValueError(f"expected a value of one element, received a Tensor of shape {value.shape}")
-    value = _C_ops.reshape(value, ())
+    if value.size == 1:
+        value = _C_ops.reshape(value, ())
     return value if value.dtype is x.dtype else _C_ops.cast(value, x.dtype)

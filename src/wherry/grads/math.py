@@ -163,13 +163,9 @@ def pow_grad(ops: Ops, x: Value, y: complex, out_grad: Value) -> Value:
         return ops.full_like(out_grad, 0.0)
     if y == 1:
         return out_grad
-    slope = x if y == 2 else ops.pow(x, y - 1)
-    slope = conj(ops, ops.scale(slope, y) if not _widens(slope, y) else ops.multiply(slope, y))
-    return ops.multiply(out_grad, slope)
-
-
-def _widens(value: Value, number: complex) -> bool:
-    return isinstance(number, complex) and not value.meta.dtype.is_complex
+    # A complex exponent makes the power complex, even where it is 1.
+    slope = x if y == 2 and not isinstance(y, complex) else ops.pow(x, y - 1)
+    return ops.multiply(out_grad, conj(ops, ops.scale(slope, y)))
 
 
 def scale_grad(ops: Ops, scale: complex, out_grad: Value) -> Value:

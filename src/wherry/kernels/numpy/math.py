@@ -21,6 +21,9 @@ from wherry.dispatch.kernel_factory import (
 from wherry.infermeta.math import is_whole
 from wherry.kernels.numpy.common import Array, in_float32
 
+HALF = (dt.float16, dt.bfloat16)
+_NOT_HALF = BOOL + INTEGER + (dt.float32, dt.float64) + COMPLEX
+
 register("add", np.add, ALL, out=True)
 register("subtract", np.subtract, NUMERIC, out=True)
 register("multiply", np.multiply, ALL, out=True)
@@ -38,7 +41,7 @@ register("atan2", np.arctan2, FLOAT, out=True)
 register("hypot", np.hypot, FLOAT, out=True)
 register("copysign", np.copysign, FLOAT, out=True)
 register("nextafter", np.nextafter, (dt.float32, dt.float64), out=True)
-register("logaddexp", in_float32(np.logaddexp), (dt.float16, dt.bfloat16))
+register("logaddexp", in_float32(np.logaddexp), HALF)
 register("logaddexp", np.logaddexp, (dt.float32, dt.float64), out=True)
 
 
@@ -139,8 +142,7 @@ def _refuse_negative_exponent(y: Array) -> None:
         )
 
 
-@kernel("pow", NUMERIC + BOOL)
-@in_float32
+@kernel("pow", _NOT_HALF)
 def pow(x: Array, y: complex) -> Array:
     """x to the power of a number; small exponents are multiplications."""
     if x.dtype.kind in "biu":
@@ -150,6 +152,8 @@ def pow(x: Array, y: complex) -> Array:
             x = _float32(x)
         else:
             return _integer_power(x, int(y))
+    elif isinstance(y, complex) and x.dtype.kind != "c":
+        x = x.astype(np.complex128 if x.dtype == np.float64 else np.complex64)
     if y == 2:
         return np.asarray(np.square(x))
     if y == 1:
@@ -162,9 +166,10 @@ def pow(x: Array, y: complex) -> Array:
         return np.asarray(np.reciprocal(x))
     if y == 0:
         return np.ones_like(x, order="C", subok=False)
-    if isinstance(y, complex) and x.dtype.kind != "c":
-        x = x.astype(np.complex128 if x.dtype == np.float64 else np.complex64)
-    return np.asarray(np.power(x, x.dtype.type(y)))
+    return np.asarray(np.power(x, y))
+
+
+register("pow", in_float32(pow), HALF)
 
 
 def _integer_power(x: Array, y: int) -> Array:
@@ -204,16 +209,22 @@ def number_in(value: complex, dtype: "np.dtype[Any]") -> Any:
     return dtype.type(value)
 
 
-@kernel("scale", NUMERIC)
-@in_float32
+def _number_beside(value: complex, dtype: "np.dtype[Any]") -> Any:
+    """A number that meets an array in the array's dtype: Python's floats do so by themselves, and faster."""
+    if dtype.kind == "f" and not isinstance(value, complex):
+        return float(value)
+    return number_in(value, dtype)
+
+
+@kernel("scale", INTEGER + (dt.float32, dt.float64) + COMPLEX)
 def scale(x: Array, scale: complex, bias: complex, bias_after_scale: bool) -> Array:
     """scale * x + bias, or scale * (x + bias)."""
     if bias == 0:
         # Not even added: -0.0 + 0.0 is 0.0.
         if scale == -1:
             return np.asarray(np.negative(x))
-        return np.asarray(np.multiply(x, number_in(scale, x.dtype)))
-    factor, term = number_in(scale, x.dtype), number_in(bias, x.dtype)
+        return np.asarray(np.multiply(x, _number_beside(scale, x.dtype)))
+    factor, term = _number_beside(scale, x.dtype), _number_beside(bias, x.dtype)
     if scale == 1:
         return np.asarray(np.add(x, term))
     if bias_after_scale:
@@ -223,6 +234,9 @@ def scale(x: Array, scale: complex, bias: complex, bias_after_scale: bool) -> Ar
         out = np.asarray(np.add(x, term))
         out *= factor
     return out
+
+
+register("scale", in_float32(scale), HALF)
 
 
 @kernel("scale", BOOL)
@@ -256,8 +270,7 @@ def _bound(value: float, info: "np.iinfo[Any]") -> Any:
     return info.dtype.type(int(value))
 
 
-@kernel("lerp", FLOATING_OR_COMPLEX)
-@in_float32
+@kernel("lerp", (dt.float32, dt.float64) + COMPLEX)
 def lerp(x: Array, y: Array, weight: Array) -> Array:
     """x + weight * (y - x)."""
     out = np.asarray(weight * (y - x))
@@ -265,6 +278,9 @@ def lerp(x: Array, y: Array, weight: Array) -> Array:
         out += x
         return out
     return np.asarray(x + out)
+
+
+register("lerp", in_float32(lerp), HALF)
 
 
 @kernel("nan_to_num", FLOAT)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from wherry.core import dtype as dt
 from wherry.dispatch.kernel_factory import (
     ALL,
     BOOL,
@@ -18,6 +19,7 @@ from wherry.dispatch.kernel_factory import (
     register,
 )
 from wherry.kernels.numpy.common import Array, in_float32
+from wherry.kernels.numpy.math import HALF
 
 
 def of_integers(function: Callable[..., Any]) -> Callable[..., Array]:
@@ -86,16 +88,14 @@ def signbit_of_integers(x: Array) -> Array:
     return np.asarray(x < 0)
 
 
-@kernel("rsqrt", FLOATING_OR_COMPLEX)
-@in_float32
+@kernel("rsqrt", (dt.float32, dt.float64) + COMPLEX)
 def rsqrt(x: Array) -> Array:
     """1 / sqrt(x)."""
     out = np.asarray(np.sqrt(x))
     return np.reciprocal(out, out=out)
 
 
-@kernel("sigmoid", FLOAT)
-@in_float32
+@kernel("sigmoid", (dt.float32, dt.float64))
 def sigmoid(x: Array) -> Array:
     """1 / (1 + exp(-x)); an overflow of the exponential is infinite, and its reciprocal the right 0."""
     out = np.asarray(np.negative(x))
@@ -112,6 +112,8 @@ def sigmoid_complex(x: Array) -> Array:
     return np.asarray(np.where(negative, small, 1) / (1 + small))
 
 
+register("rsqrt", in_float32(rsqrt), HALF)
+register("sigmoid", in_float32(sigmoid), HALF)
 register("rsqrt", of_integers(rsqrt), INTEGER + BOOL)
 register("sigmoid", of_integers(sigmoid), INTEGER + BOOL)
 
