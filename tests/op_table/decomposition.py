@@ -86,6 +86,29 @@ def _eig(x: Any) -> Any:
     return values.astype(complex), vectors.astype(complex)
 
 
+def _lu(x: Any, pivot: bool = True) -> Any:
+    packed, pivots = scipy.linalg.lu_factor(x)
+    return packed, (pivots + 1).astype(np.int32), np.zeros((), np.int32)
+
+
+def _lu_unpack(x: Any, y: Any, unpack_ludata: bool = True, unpack_pivots: bool = True) -> Any:
+    m, n = x.shape
+    k = min(m, n)
+    order = list(range(m))
+    for i, j in enumerate(y):
+        order[i], order[j - 1] = order[j - 1], order[i]
+    p = np.zeros((m, m))
+    p[order, range(m)] = 1.0
+    low = np.tril(x[:, :k], -1)
+    low[range(k), range(k)] = 1.0
+    return p if unpack_pivots else np.zeros(0), low, np.triu(x[:k])
+
+
+def _lstsq(x: Any, y: Any, rcond: float) -> Any:
+    solution, _, rank, values = np.linalg.lstsq(x, y, rcond)
+    return solution, np.sum((x @ solution - y) ** 2, 0), np.int32(rank), values
+
+
 ROWS = (
     Row("inverse", SQUARE, np.linalg.inv, ("float64",)),
     Row("det", SQUARE, np.linalg.det, ("float64",)),
@@ -172,5 +195,24 @@ ROWS = (
         (Case((R3,)), Case((R53,)), Case((R35,)), Case((C53,))),
         lambda x, rcond=1e-15, hermitian=False: np.linalg.pinv(x),
         ("float64",),
+    ),
+    Row("lu", (Case((R3,)), Case((R53,)), Case((R35,)), Case((C3,))), _lu, ("float64",), outputs_differentiable=(0,)),
+    Row(
+        "lu_unpack",
+        (
+            Case((R3, np.array([3, 2, 3], np.int32))),
+            Case((R53, np.array([4, 2, 5], np.int32))),
+            Case((R35, np.array([1, 3, 3], np.int32)), {"unpack_pivots": False}),
+        ),
+        _lu_unpack,
+        ("float64",),
+    ),
+    Row(
+        "lstsq",
+        (Case((R53, (5, 2)), {"rcond": 1e-12}), Case((R35, (3, 2)), {"rcond": 1e-12})),
+        _lstsq,
+        ("float64",),
+        order=0,
+        reason="has no gradient in Paddle either",
     ),
 )

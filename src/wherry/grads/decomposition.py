@@ -258,3 +258,57 @@ def pinv_grad(ops: Ops, x: Value, out: Value, out_grad: Value) -> Value:
     tall = ops.matmul(ops.matmul(held, out, True, False), turned, False, True)
     beyond = ops.subtract(tall, ops.matmul(tall, ops.matmul(out, x)))
     return ops.add(ops.subtract(outside, direct), beyond)
+
+
+def _span(ops: Ops, x: Value, axis: int, start: int, end: int) -> Value:
+    return ops.slice(x, (axis % x.meta.ndim,), (start,), (end,))
+
+
+def lu_grad(ops: Ops, out: Value, pivots: Value, out_grad: Value) -> Value:
+    """Of the packed factors; the order of the rows does not move."""
+    rows, columns = out.meta.shape[-2:]
+    size = min(rows, columns)
+    order, low, up = ops.lu_unpack(out, pivots, True, True)
+    low_grad = ops.tril(_span(ops, out_grad, -1, 0, size), -1)
+    up_grad = ops.triu(_span(ops, out_grad, -2, 0, size), 0)
+    low_square, low_square_grad = _span(ops, low, -2, 0, size), _span(ops, low_grad, -2, 0, size)
+    up_square, up_square_grad = _span(ops, up, -1, 0, size), _span(ops, up_grad, -1, 0, size)
+    below = ops.matmul(conj(ops, low_square), low_square_grad, True, False)
+    above = ops.matmul(up_square_grad, conj(ops, up_square), False, True)
+    if columns > size:
+        up_rest, up_rest_grad = _span(ops, up, -1, size, columns), _span(ops, up_grad, -1, size, columns)
+        below = ops.subtract(below, ops.matmul(up_rest_grad, conj(ops, up_rest), False, True))
+    if rows > size:
+        low_rest, low_rest_grad = _span(ops, low, -2, size, rows), _span(ops, low_grad, -2, size, rows)
+        above = ops.subtract(above, ops.matmul(conj(ops, low_rest), low_rest_grad, True, False))
+    both = ops.add(ops.tril(below, -1), ops.triu(above, 0))
+    grad = _past_up(ops, _past_low(ops, both, low_square), up_square)
+    if columns > size:
+        grad = ops.concat([grad, _past_low(ops, up_rest_grad, low_square)], -1)
+    if rows > size:
+        grad = ops.concat([grad, _past_up(ops, low_rest_grad, up_square)], -2)
+    return ops.matmul(order, grad)
+
+
+def _past_low(ops: Ops, x: Value, low: Value) -> Value:
+    """low^-H x."""
+    return ops.triangular_solve(conj(ops, low), x, False, True, True)
+
+
+def _past_up(ops: Ops, x: Value, up: Value) -> Value:
+    """x up^-H."""
+    return _adjoint(ops, ops.triangular_solve(up, _adjoint(ops, x), True, False, False))
+
+
+def lu_unpack_grad(ops: Ops, x_meta: Meta, l_grad: Value, u_grad: Value, unpack_ludata: bool) -> Value:
+    if not unpack_ludata:
+        return ops.full(x_meta.shape, 0.0, x_meta.dtype)
+    rows, columns = x_meta.shape[-2:]
+    size = min(rows, columns)
+    low = ops.tril(l_grad, -1)
+    up = ops.triu(u_grad, 0)
+    if columns > size:
+        low = ops.matmul(low, ops.eye(size, columns, x_meta.dtype))
+    if rows > size:
+        up = ops.matmul(ops.eye(rows, size, x_meta.dtype), up)
+    return ops.add(low, up)

@@ -1,5 +1,6 @@
 """InferMeta of what takes matrices apart."""
 
+from wherry.core import dtype as dt
 from wherry.core.meta import Meta
 from wherry.infermeta.common import broadcast_shapes, complex_dtype, real_dtype
 from wherry.infermeta.registry import infer_meta
@@ -134,3 +135,48 @@ def pinv(x: Meta, rcond: float, hermitian: bool) -> Meta:
     if hermitian:
         _square(x)
     return x.with_shape((*x.shape[:-2], x.shape[-1], x.shape[-2]))
+
+
+@infer_meta("LuInferMeta")
+def lu(x: Meta, pivot: bool) -> tuple[Meta, Meta, Meta]:
+    """Packed factors, pivots, and a number for each matrix."""
+    _matrices(x)
+    if not pivot:
+        raise NotImplementedError("expected pivot=True, received False: a decomposition without pivots is not supported")
+    batch = x.shape[:-2]
+    return x, Meta((*batch, min(x.shape[-2:])), dt.int32), Meta(batch, dt.int32)
+
+
+@infer_meta("LuUnpackInferMeta")
+def lu_unpack(x: Meta, y: Meta, unpack_ludata: bool, unpack_pivots: bool) -> tuple[Meta, Meta, Meta]:
+    """p [..., m, m], l [..., m, k], u [..., k, n]; empty what is not asked for."""
+    _matrices(x)
+    batch, (m, n) = x.shape[:-2], x.shape[-2:]
+    k = min(m, n)
+    if y.shape != (*batch, k) or not y.dtype.is_integer:
+        raise ValueError(f"expected integer pivots of shape {[*batch, k]} for x {list(x.shape)}, received {y}")
+    empty = x.with_shape((0,))
+    return (
+        x.with_shape((*batch, m, m)) if unpack_pivots else empty,
+        x.with_shape((*batch, m, k)) if unpack_ludata else empty,
+        x.with_shape((*batch, k, n)) if unpack_ludata else empty,
+    )
+
+
+@infer_meta("LstsqInferMeta")
+def lstsq(x: Meta, y: Meta, rcond: float) -> tuple[Meta, Meta, Meta, Meta]:
+    """Solutions, sums of squares, ranks and singular values."""
+    _matrices(x)
+    _matrices(y, "y")
+    if x.shape[:-1] != y.shape[:-1]:
+        raise ValueError(
+            f"expected x and y to agree in all axes but the last, received shapes {list(x.shape)} and {list(y.shape)}"
+        )
+    batch, (m, n), k = x.shape[:-2], x.shape[-2:], y.shape[-1]
+    real = real_dtype(x.dtype)
+    return (
+        x.with_shape((*batch, n, k)),
+        Meta((*batch, k), real),
+        Meta(batch, dt.int32),
+        Meta((*batch, min(m, n)), real),
+    )

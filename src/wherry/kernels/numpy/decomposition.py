@@ -145,3 +145,55 @@ def eigvals(x: Array) -> Array:
 def pinv(x: Array, rcond: float, hermitian: bool) -> Array:
     """Singular values up to rcond times the largest count as zero."""
     return np.linalg.pinv(x, rcond, hermitian).astype(x.dtype, copy=False)
+
+
+@kernel("lu", PRECISE)
+def lu(x: Array, pivot: bool) -> tuple[Array, Array, Array]:
+    """LAPACK's getrf, matrix by matrix; pivots count from 1, infos tell the first zero on the diagonal."""
+    from scipy.linalg import get_lapack_funcs
+
+    batch, (m, n) = x.shape[:-2], x.shape[-2:]
+    out = np.empty(x.shape, x.dtype)
+    pivots = np.zeros((*batch, min(m, n)), np.int32)
+    infos = np.zeros(batch, np.int32)
+    if x.size:
+        (getrf,) = get_lapack_funcs(("getrf",), (x,))
+        for index in np.ndindex(*batch):
+            out[index], found, infos[index] = getrf(x[index])
+            pivots[index] = found + 1
+    return out, pivots, infos
+
+
+@kernel("lu_unpack", PRECISE)
+def lu_unpack(x: Array, y: Array, unpack_ludata: bool, unpack_pivots: bool) -> tuple[Array, Array, Array]:
+    """The pivots are exchanges of rows, made one after the other in every matrix at once."""
+    m, n = x.shape[-2:]
+    k = min(m, n)
+    empty = np.zeros((0,), x.dtype)
+    p, low, up = empty, empty, empty
+    if unpack_pivots:
+        if y.size and (y.min() < 1 or y.max() > m):
+            raise ValueError(f"expected pivots in [1, {m}], received values from {y.min()} to {y.max()}")
+        flat = y.reshape(-1, k)
+        order = np.tile(np.arange(m), (flat.shape[0], 1))
+        rows = np.arange(flat.shape[0])
+        for i in range(k):
+            j = flat[:, i] - 1
+            order[rows, i], order[rows, j] = order[rows, j], order[rows, i].copy()
+        p = (order[:, np.newaxis, :] == np.arange(m)[:, np.newaxis]).astype(x.dtype).reshape(*x.shape[:-1], m)
+    if unpack_ludata:
+        low = np.tril(x[..., :k], -1) + np.eye(m, k, dtype=x.dtype)
+        up = np.triu(x[..., :k, :])
+    return p, low, up
+
+
+@kernel("lstsq", PRECISE)
+def lstsq(x: Array, y: Array, rcond: float) -> tuple[Array, Array, Array, Array]:
+    """The solution of least length, by singular values; those up to rcond times the largest count as zero."""
+    u, s, vh = np.linalg.svd(x, full_matrices=False)
+    kept = s > rcond * s.max(axis=-1, keepdims=True, initial=0.0)
+    inverse = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0).astype(s.dtype)
+    solution = np.matmul(_adjoint(vh), inverse[..., np.newaxis] * np.matmul(_adjoint(u), y))
+    rest = np.matmul(x, solution) - y
+    residuals = np.sum(rest.real**2 + rest.imag**2, axis=-2)
+    return solution, residuals, kept.sum(axis=-1).astype(np.int32), s
