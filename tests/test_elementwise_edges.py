@@ -10,7 +10,7 @@ inf, nan = float("inf"), float("nan")
 
 def derivatives(function, *values, dtype="float64", order=1):
     """Gradients of the (real) sum of function(*values), or of the sum of those, as arrays."""
-    inputs = [paddle.to_tensor(v, dtype=dtype, stop_gradient=False) for v in values]
+    inputs = [paddle.to_tensor(np.asarray(v, dtype), stop_gradient=False) for v in values]
     out = function(*inputs)
     for step in range(order):
         if out.dtype.is_complex:
