@@ -281,3 +281,30 @@ def test_half_precision_rounds_once():
         got = getattr(paddle, name)(half)
         assert got.dtype == paddle.float16
         np.testing.assert_allclose(got.numpy(), exact, rtol=1.1e-3, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    "dtype", "bool uint8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128".split()
+)
+def test_large_choices_are_made_bit_by_bit(dtype):
+    rng = np.random.default_rng(5)
+    kind = paddle.ones([1], dtype).numpy().dtype
+    x, y = (rng.normal(0, 50, (96, 100)).astype(kind) for _ in range(2))
+    if kind.kind == "f":
+        x.flat[:4] = [nan, inf, -0.0, -inf]
+        y.flat[2:6] = [nan, inf, -0.0, -inf]
+    masks = rng.random((96, 100)) > 0.5, rng.random((96, 1)) > 0.5, rng.random((3, 96, 100)) > 0.5
+    for mask in masks:
+        for left, right in (
+            (x, y),
+            (x, y[:1]),
+            (x.T.copy().T, y[:, ::-1]),
+            (x[0, 0], y),
+            (x * 0 == 1, y),
+            (x, kind.type(0)),
+        ):
+            left, right = np.asarray(left, kind), np.asarray(right, kind)
+            got = paddle.where(*(paddle.to_tensor(a) for a in (mask, left, right))).numpy()
+            expected = np.where(mask, left, right)
+            assert got.dtype == kind and got.shape == expected.shape
+            assert got.tobytes() == np.ascontiguousarray(expected).tobytes()
