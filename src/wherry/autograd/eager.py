@@ -102,9 +102,13 @@ def checked_input(op: OpDef, position: int, value: Any, inputs: tuple[Any, ...])
     if isinstance(value, np.ndarray):
         return from_array(value)
     if isinstance(value, _NUMBERS) and op.promote:
+        # A bool tensor (the condition of where) has no say in a number's dtype while there is another.
+        chosen: TensorBase | None = None
         for other in inputs:
-            if isinstance(other, TensorBase):
-                return from_number(value, other.impl.meta)
+            if isinstance(other, TensorBase) and (chosen is None or chosen.impl.meta.dtype.is_bool):
+                chosen = other
+        if chosen is not None:
+            return from_number(value, chosen.impl.meta)
     raise wrong_type(op, name, position, "a Tensor" if kind == od.TENSOR else "a Tensor or None", value)
 
 

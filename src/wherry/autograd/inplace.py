@@ -159,11 +159,10 @@ def node_before_write(
     node = GeneralGradNode(op, attrs)
     wants_inputs, wants_outputs = wanted_by(op, needs)
     target = inputs[position]
-    old = target.impl.array
     for i, value in enumerate(inputs):
         add_input(node, op, i, value, wants_inputs[i], op.rules[i] is not None)
         saved = node.saved_inputs[i]
-        if isinstance(saved, TensorWrapper) and saved.dense is not None and np.may_share_memory(saved.dense.array, old):
+        if isinstance(saved, TensorWrapper) and saved.dense is not None and aliases(saved.dense, target.impl):
             keep_copy(node, i)
     hooks = saved_tensors_hooks()
     if hooks is not None:
@@ -174,6 +173,13 @@ def node_before_write(
     node.lasti = frame.f_lasti
     node.saved_outputs = [wanted for wanted in wants_outputs]
     return node
+
+
+def aliases(saved: DenseTensor, written: DenseTensor) -> bool:
+    """Whether a write to one changes the other, or counts as its change (an array without elements has no memory to share)."""
+    if saved is written or (saved.storage is not None and saved.storage is written.storage):
+        return True
+    return bool(np.may_share_memory(saved.array, written.array))
 
 
 def keep_copy(node: GeneralGradNode, i: int) -> None:
