@@ -45,7 +45,7 @@ def gather(
     out of bounds, ValueError for an axis out of range or an index of more dimensions. Source: paddle.gather.
     """
     refuse_out(out)
-    return _C_ops.gather(x, index, 0 if axis is None else axis)
+    return _C_ops.gather(x, index, 0 if axis is None else axis_of(axis))
 
 
 def index_select(
@@ -114,9 +114,7 @@ def index_add(
     return _C_ops.index_add(x, index, _scaled(value, alpha), axis)
 
 
-def index_add_(
-    x: Tensor, index: Tensor, axis: int, value: Tensor, alpha: Any = 1, name: str | None = None
-) -> Tensor:
+def index_add_(x: Tensor, index: Tensor, axis: int, value: Tensor, alpha: Any = 1, name: str | None = None) -> Tensor:
     """In-place twin of index_add. Source: paddle.index_add_."""
     return _C_ops.index_add_(x, index, _scaled(value, alpha), axis)
 
@@ -136,10 +134,14 @@ def _put_indices(x: Tensor, indices: Any, function: str) -> tuple[list[Tensor], 
         array = index.impl.array
         axis = len(result)
         if array.shape != shape[axis : axis + array.ndim] or array.ndim == 0:
-            raise IndexError(f"{function}: expected a mask that fits axis {axis} of shape {list(shape)}, received {list(array.shape)}")
+            raise IndexError(
+                f"{function}: expected a mask that fits axis {axis} of shape {list(shape)}, received {list(array.shape)}"
+            )
         result += [tensor_from_array(places) for places in array.nonzero()]
     if len(result) > len(shape):
-        raise IndexError(f"{function}: expected at most {len(shape)} indices for shape {list(shape)}, received {len(result)}")
+        raise IndexError(
+            f"{function}: expected at most {len(shape)} indices for shape {list(shape)}, received {len(result)}"
+        )
     return result, ((Ellipsis,), tuple(range(len(result))))
 
 
@@ -169,7 +171,9 @@ def _fill(x: Tensor, index: Tensor, axis: int, value: Any, function: str) -> tup
     if index.impl.meta.ndim != 1:
         raise ValueError(f"{function}: expected a 1-D index, received shape {list(index.shape)}")
     if isinstance(value, Tensor) and value.impl.meta.size != 1:
-        raise ValueError(f"{function}: expected a number or a one-element Tensor as value, received shape {list(value.shape)}")
+        raise ValueError(
+            f"{function}: expected a number or a one-element Tensor as value, received shape {list(value.shape)}"
+        )
     value = value_of(value, x)
     if value.impl.meta.ndim:
         value = _C_ops.reshape(value, ())
@@ -228,9 +232,7 @@ def _expanded(x: Tensor, axis: int, joint: tuple[int, ...]) -> Tensor:
     return x if shape == x.impl.meta.shape else _C_ops.expand(x, shape)
 
 
-def _put(
-    arr: Tensor, indices: Tensor, values: Any, axis: int, broadcast: bool, function: str
-) -> tuple[Tensor, Tensor]:
+def _put(arr: Tensor, indices: Tensor, values: Any, axis: int, broadcast: bool, function: str) -> tuple[Tensor, Tensor]:
     """Indices and values in the shape in which they are put."""
     if broadcast:
         place, joint = _meet(arr, indices, axis, function)

@@ -48,7 +48,9 @@ METHODS = [
 def tensor_list(x: Any, function: str) -> list[Tensor]:
     """A list or tuple of tensors; raises ValueError for a single tensor, which would be taken apart by accident."""
     if isinstance(x, Tensor) or not isinstance(x, (list, tuple)):
-        raise ValueError(f"{function}: expected a list or tuple of Tensors, received {type(x).__name__}; put it into a list")
+        raise ValueError(
+            f"{function}: expected a list or tuple of Tensors, received {type(x).__name__}; put it into a list"
+        )
     return list(x)
 
 
@@ -61,7 +63,7 @@ def concat(
     of range, and for 0-D tensors; TypeError for dtypes. Source: paddle.concat.
     """
     refuse_out(out)
-    return _C_ops.concat(tensor_list(x, "concat"), axis)
+    return _C_ops.concat(tensor_list(x, "concat"), axis_of(axis))
 
 
 cat = concat
@@ -113,7 +115,9 @@ def block_diag(inputs: Sequence[Tensor], name: str | None = None) -> Tensor:
     blocks = _as_list(atleast_2d(*tensor_list(inputs, "block_diag")))
     for position, block in enumerate(blocks):
         if block.ndim > 2:
-            raise ValueError(f"block_diag: expected at most two dimensions, received shape {list(block.shape)} at position {position}")
+            raise ValueError(
+                f"block_diag: expected at most two dimensions, received shape {list(block.shape)} at position {position}"
+            )
     width = sum(block.impl.meta.shape[1] for block in blocks)
     rows, before = [], 0
     for block in blocks:
@@ -131,13 +135,13 @@ def split(
     Raises ValueError where the parts do not add up to the axis's size. Source: paddle.split.
     """
     if isinstance(num_or_sections, (list, tuple)):
-        return _C_ops.split(x, num_or_sections, axis)
-    return _C_ops.split_with_num(x, num_or_sections, axis)
+        return _C_ops.split(x, num_or_sections, axis_of(axis))
+    return _C_ops.split_with_num(x, axis_of(num_or_sections, "num_or_sections"), axis_of(axis))
 
 
 def chunk(x: Tensor, chunks: int, axis: int | Tensor = 0, name: str | None = None) -> list[Tensor]:
     """x cut along an axis into equal parts, which must be possible. Source: paddle.chunk."""
-    return _C_ops.split_with_num(x, chunks, axis)
+    return _C_ops.split_with_num(x, chunks, axis_of(axis))
 
 
 def tensor_split(
@@ -166,7 +170,9 @@ def tensor_split(
 
 def _split_along(x: Tensor, num_or_indices: Any, axis: int, least: int, function: str) -> list[Tensor]:
     if x.impl.meta.ndim < least:
-        raise ValueError(f"{function}: expected a tensor of at least {least} dimensions, received shape {list(x.shape)}")
+        raise ValueError(
+            f"{function}: expected a tensor of at least {least} dimensions, received shape {list(x.shape)}"
+        )
     return tensor_split(x, num_or_indices, axis)
 
 

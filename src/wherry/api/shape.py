@@ -188,7 +188,9 @@ def permute(input: Tensor, *dims: Any) -> Tensor:
 def _t_perm(input: Tensor) -> tuple[int, ...]:
     ndim = input.impl.meta.ndim
     if ndim > 2:
-        raise ValueError(f"t: expected a tensor of at most two dimensions, received shape {list(input.shape)}; use transpose")
+        raise ValueError(
+            f"t: expected a tensor of at most two dimensions, received shape {list(input.shape)}; use transpose"
+        )
     return tuple(range(ndim))[::-1]
 
 
@@ -209,7 +211,9 @@ def matrix_transpose(x: Tensor, name: str | None = None) -> Tensor:
     """The last two axes exchanged, a view; raises ValueError for fewer than two dimensions. Source: paddle.matrix_transpose."""
     ndim = x.impl.meta.ndim
     if ndim < 2:
-        raise ValueError(f"matrix_transpose: expected a tensor of at least two dimensions, received shape {list(x.shape)}")
+        raise ValueError(
+            f"matrix_transpose: expected a tensor of at least two dimensions, received shape {list(x.shape)}"
+        )
     return _C_ops.transpose(x, (*range(ndim - 2), ndim - 1, ndim - 2))
 
 
@@ -232,7 +236,9 @@ def moveaxis(x: Tensor, source: Any, destination: Any, name: str | None = None) 
     old = [canonical_axis(a, ndim, "source") for a in axes_of(source, "source")]
     new = [canonical_axis(a, ndim, "destination") for a in axes_of(destination, "destination")]
     if len(old) != len(new):
-        raise ValueError(f"moveaxis: expected source and destination of one length, received {source} and {destination}")
+        raise ValueError(
+            f"moveaxis: expected source and destination of one length, received {source} and {destination}"
+        )
     for name_, axes in (("source", old), ("destination", new)):
         if len(set(axes)) != len(axes):
             raise ValueError(f"moveaxis: expected different axes in {name_}, received {axes}")
@@ -250,7 +256,9 @@ def rot90(x: Tensor, k: int = 1, axes: Sequence[int] = (0, 1), name: str | None 
     ndim = x.impl.meta.ndim
     plane = axes_of(axes, "axes")
     if ndim < 2 or len(plane) != 2:
-        raise ValueError(f"rot90: expected two axes of a tensor of at least two dimensions, received {list(plane)} for shape {list(x.shape)}")
+        raise ValueError(
+            f"rot90: expected two axes of a tensor of at least two dimensions, received {list(plane)} for shape {list(x.shape)}"
+        )
     first, second = (canonical_axis(a, ndim, "axes") for a in plane)
     if first == second:
         raise ValueError(f"rot90: expected two different axes, received {list(plane)}")
@@ -340,7 +348,9 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
         raise ValueError(f"meshgrid: expected indexing 'ij' or 'xy', received {indexing!r}")
     for position, tensor in enumerate(tensors):
         if tensor.impl.meta.ndim > 1:
-            raise ValueError(f"meshgrid: expected 1-D tensors, received shape {list(tensor.shape)} at position {position}")
+            raise ValueError(
+                f"meshgrid: expected 1-D tensors, received shape {list(tensor.shape)} at position {position}"
+            )
     order = list(range(len(tensors)))
     if indexing == "xy" and len(order) > 1:
         order[0], order[1] = 1, 0

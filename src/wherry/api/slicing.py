@@ -72,7 +72,9 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     begin = axis_of(start, "start")
     begin = begin + size if begin < 0 else begin
     if length < 0 or not 0 <= begin <= size or begin + length > size:
-        raise ValueError(f"narrow: expected a range inside axis {axis} of size {size}, received start {start} and length {length}")
+        raise ValueError(
+            f"narrow: expected a range inside axis {axis} of size {size}, received start {start} and length {length}"
+        )
     return _C_ops.slice(input, (axis,), (begin,), (begin + length,))
 
 
@@ -124,7 +126,9 @@ def slice_of_all() -> Any:
     return builtins.slice(None)
 
 
-def as_strided(x: Tensor, shape: Sequence[int], stride: Sequence[int], offset: int = 0, name: str | None = None) -> Tensor:
+def as_strided(
+    x: Tensor, shape: Sequence[int], stride: Sequence[int], offset: int = 0, name: str | None = None
+) -> Tensor:
     """A tensor over x's elements (in their order) with its own shape, strides and offset, counted in elements.
 
     A view where x is contiguous. Raises ValueError for negative numbers and for a view that leaves x. Source: paddle.as_strided.

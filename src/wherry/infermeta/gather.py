@@ -1,7 +1,5 @@
 """InferMeta of gather, scatter and their kin."""
 
-from typing import Any
-
 from wherry.core.meta import Meta
 from wherry.infermeta.common import canonical_axis
 from wherry.infermeta.registry import infer_meta
@@ -211,5 +209,3 @@ def put_along_axis_grad(grad: Meta, indices: Meta, axis: int) -> Meta:
 def put_along_axis_count(arr: Meta, indices: Meta, axis: int, include_self: bool) -> Meta:
     """arr's meta."""
     return arr
-
-

@@ -56,7 +56,8 @@ def advanced_shape(shape: tuple[int, ...], indices: list[tuple[int, ...]], axes:
                 joint = broadcast_shapes(joint, index)
             except ValueError:
                 raise ValueError(
-                    "expected index tensors that broadcast together, received shapes " + ", ".join(str(list(i)) for i in indices)
+                    "expected index tensors that broadcast together, received shapes "
+                    + ", ".join(str(list(i)) for i in indices)
                 ) from None
     first = axes[0] if axes[-1] - axes[0] + 1 == len(axes) else 0
     rest = [dim for axis, dim in enumerate(shape) if axis not in axes]

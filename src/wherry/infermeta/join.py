@@ -28,9 +28,7 @@ def concat(x: list[Meta], axis: int) -> Meta:
     axis = canonical_axis(axis, first.ndim)
     total = 0
     for position, meta in enumerate(x):
-        if meta.ndim != first.ndim or any(
-            a != b for i, (a, b) in enumerate(zip(meta.shape, first.shape)) if i != axis
-        ):
+        if meta.ndim != first.ndim or any(a != b for i, (a, b) in enumerate(zip(meta.shape, first.shape)) if i != axis):
             raise ValueError(
                 f"expected shapes that differ only along axis {axis}, received {list(first.shape)} at position 0 and "
                 f"{list(meta.shape)} at position {position}"

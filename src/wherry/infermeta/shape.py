@@ -38,7 +38,9 @@ def reshaped(old: tuple[int, ...], new: tuple[int, ...]) -> tuple[int, ...]:
                 )
             dims.append(old[i])
         elif dim < -1:
-            raise ValueError(f"expected sizes >= 0 (or -1 once) in shape, received {dim} at position {i} of {list(new)}")
+            raise ValueError(
+                f"expected sizes >= 0 (or -1 once) in shape, received {dim} at position {i} of {list(new)}"
+            )
         else:
             dims.append(dim)
     if unknown >= 0:
@@ -72,7 +74,9 @@ def reshape(x: Meta, shape: tuple[int, ...]) -> Meta:
 
 
 def expanded(old: tuple[int, ...], new: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that `expand` gives; -1 keeps a dimension. Raises ValueError that names both shapes."""
+    """The shape that `expand` gives; -1 keeps a dimension, no shape at all the input's. Raises ValueError that names both shapes."""
+    if not new:
+        return old
     lead = len(new) - len(old)
     if lead < 0:
         raise ValueError(
@@ -183,7 +187,9 @@ def view_dtype(x: Meta, dtype: DataType) -> Meta:
     if dtype.itemsize == x.dtype.itemsize:
         return x.with_dtype(dtype)
     if x.ndim == 0:
-        raise ValueError(f"expected a dtype of {x.dtype.itemsize} bytes for a 0-D {x.dtype.name} tensor, received {dtype.name}")
+        raise ValueError(
+            f"expected a dtype of {x.dtype.itemsize} bytes for a 0-D {x.dtype.name} tensor, received {dtype.name}"
+        )
     last = x.shape[-1] * x.dtype.itemsize
     if last % dtype.itemsize != 0:
         raise ValueError(

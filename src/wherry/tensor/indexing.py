@@ -106,7 +106,9 @@ def bound(value: Any) -> int | None:
             return operator.index(value)
         except TypeError:
             pass
-    raise TypeError(f"expected integers, integer tensors of one element, or None in a slice, received {type(value).__name__} {value!r}")
+    raise TypeError(
+        f"expected integers, integer tensors of one element, or None in a slice, received {type(value).__name__} {value!r}"
+    )
 
 
 def consumed(items: tuple[Any, ...]) -> int:
@@ -238,7 +240,9 @@ def value_of(value: Any, x: TensorBase) -> TensorBase:
             return from_number(value, meta)
         array = np.asarray(value)
         if array.dtype.kind == "c" and not meta.dtype.is_complex:
-            raise TypeError(f"expected a real value to assign to a tensor of dtype {meta.dtype.name}, received a complex one")
+            raise TypeError(
+                f"expected a real value to assign to a tensor of dtype {meta.dtype.name}, received a complex one"
+            )
         with np.errstate(all="ignore"):
             return new_tensor(dense_from_array(array.astype(meta.dtype.numpy)))
     raise TypeError(f"expected a number, a Tensor or a NumPy array to assign, received {type(value).__name__}")

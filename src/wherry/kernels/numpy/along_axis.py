@@ -83,7 +83,9 @@ def _reduced(arr: Array, indices: Array, values: Array, axis: int, reduce: str, 
             counts = _counts(flat.size, places, include_self)
             touched = counts > 1
             whole = flat.dtype.kind in "iub"
-            flat[touched] = flat[touched] // counts[touched] if whole else flat[touched] / counts[touched].astype(flat.dtype)
+            flat[touched] = (
+                flat[touched] // counts[touched] if whole else flat[touched] / counts[touched].astype(flat.dtype)
+            )
         return flat.reshape(arr.shape)
 
     result: Array = compute(arr, values)

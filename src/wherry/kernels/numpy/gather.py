@@ -143,7 +143,9 @@ def flat_index(index: Array, size: int, mode: str) -> Array:
     if mode == "raise":
         return in_bounds(index, size, 0)
     if size == 0 and index.size:
-        raise IndexError(f"expected a tensor with elements to take from, received none for an index of shape {list(index.shape)}")
+        raise IndexError(
+            f"expected a tensor with elements to take from, received none for an index of shape {list(index.shape)}"
+        )
     wide = index.astype(np.int64)
     return wide % size if mode == "wrap" and size else wide.clip(0, max(size - 1, 0))
 

@@ -50,7 +50,9 @@ def explained_bounds(x: Array, indices: list[Array], spec: AdvancedSpec, error: 
         if outside.any():
             where = _axis_of(x.ndim, basic, axis)
             value = int(index.reshape(-1)[outside.reshape(-1).argmax()])
-            return IndexError(f"expected indices in [{-size}, {size}) for axis {where} of size {size}, received {value}")
+            return IndexError(
+                f"expected indices in [{-size}, {size}) for axis {where} of size {size}, received {value}"
+            )
     return error
 
 
@@ -161,9 +163,9 @@ def setitem_advanced(
     basic, axes = spec
     if len(indices) > 1:
         # In memory order, which is the order of assignment.
-        indices = [np.ascontiguousarray(i) for i in np.broadcast_arrays(*indices)]
+        indices = [np.array(i, order="C") for i in np.broadcast_arrays(*indices)]
     elif not indices[0].flags.c_contiguous:
-        indices = [np.ascontiguousarray(indices[0])]
+        indices = [np.array(indices[0], order="C")]
     if out is not None and np.may_share_memory(value, out):
         value = value.copy()
     if out is not None:

@@ -19,7 +19,7 @@ def reshape(x: Array, shape: tuple[int, ...]) -> Array:
 @kernel("expand", ALL)
 def expand(x: Array, shape: tuple[int, ...]) -> Array:
     """A view with strides of 0."""
-    if -1 in shape:
+    if -1 in shape or not shape:
         shape = expanded(x.shape, shape)
     return np.broadcast_to(x, shape)
 

@@ -12,9 +12,7 @@ _FORMATS = {3: ("NCL", "NLC"), 4: ("NCHW", "NHWC"), 5: ("NCDHW", "NDHWC")}
 _MODES = ("constant", "reflect", "replicate", "circular")
 
 
-def _paddings(
-    pads: tuple[int, ...], ndim: int, mode: str, data_format: str | None, from_left: bool
-) -> tuple[int, ...]:
+def _paddings(pads: tuple[int, ...], ndim: int, mode: str, data_format: str | None, from_left: bool) -> tuple[int, ...]:
     """The paddings as (before, after) of every axis from the first to the last."""
     if len(pads) % 2 != 0:
         raise ValueError(f"pad: expected pad to hold pairs (before, after), received {len(pads)} numbers: {list(pads)}")
@@ -29,7 +27,9 @@ def _paddings(
     else:
         data_format = allowed[0] if data_format is None else data_format
         if data_format not in allowed:
-            raise ValueError(f"pad: expected data_format to be one of {list(allowed)} for {ndim} dimensions, received {data_format!r}")
+            raise ValueError(
+                f"pad: expected data_format to be one of {list(allowed)} for {ndim} dimensions, received {data_format!r}"
+            )
         last = data_format == allowed[1]
     # Pairs begin at the last spatial axis.
     axes = list(range(ndim - 2, 0, -1)) if last else list(range(ndim - 1, -1 if mode == "constant" else 1, -1))
