@@ -330,8 +330,8 @@ def arange(
     if end is None:
         start, end = 0, start
     wanted = _arange_dtype((start, end, step)) if dtype is None else convert_dtype(dtype)
-    values = [number(v, n) for v, n in ((start, "start"), (end, "end"), (step, "step"))]
-    return finished(_C_ops.arange(*values, wanted), out, device, requires_grad, pin_memory)
+    made = _C_ops.arange(number(start, "start"), number(end, "end"), number(step, "step"), wanted)
+    return finished(made, out, device, requires_grad, pin_memory)
 
 
 def _arange_dtype(values: tuple[Any, ...]) -> DataType:

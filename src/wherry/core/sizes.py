@@ -19,8 +19,10 @@ def arange_length(start: Any, end: Any, step: Any, dtype: DataType) -> int:
     if step == 0:
         raise ValueError("expected a step other than 0 (for an integer dtype, after cutting it to an integer), received 0")
     if dtype.is_integer:
-        return max(0, -((start - end) // step))
-    return max(0, math.ceil((end - start) / step))
+        count: int = -((start - end) // step)
+    else:
+        count = math.ceil((end - start) / step)
+    return max(0, count)
 
 
 def diagonal_length(rows: int, columns: int, offset: int) -> int:
