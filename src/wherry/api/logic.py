@@ -65,16 +65,16 @@ def where(
         from wherry import nonzero
 
         return nonzero(condition, as_tuple=True)
-    x, y = _choices(x, y)
-    return _C_ops.where(condition, x, y)
+    left, right = _choices(x, y)
+    return _C_ops.where(condition, left, right)
 
 
 def where_(
     condition: Tensor, x: Tensor | float | None = None, y: Tensor | float | None = None, name: str | None = None
 ) -> Tensor:
     """In-place `where`: the result is written to x. Source: paddle.where_."""
-    x, y = _choices(x, y)
-    return _C_ops.where_(condition, x, y)
+    left, right = _choices(x, y)
+    return _C_ops.where_(condition, left, right)
 
 
 def _choices(x: Any, y: Any) -> tuple[Any, Any]:

@@ -63,22 +63,20 @@ def divide(
         refuse_out(out)
     if rounding_mode is None:
         return _C_ops.divide(x, y)
-    return _rounded(rounding_mode, _C_ops.floor_divide, _C_ops.trunc_divide)(x, y)
+    return _C_ops.floor_divide(x, y) if _is_floor(rounding_mode) else _C_ops.trunc_divide(x, y)
 
 
 def divide_(x: Tensor, y: Tensor, name: str | None = None, *, rounding_mode: str | None = None) -> Tensor:
     """In-place `divide`: the result is written to x. Source: paddle.divide_."""
     if rounding_mode is None:
         return _C_ops.divide_(x, y)
-    return _rounded(rounding_mode, _C_ops.floor_divide_, _C_ops.trunc_divide_)(x, y)
+    return _C_ops.floor_divide_(x, y) if _is_floor(rounding_mode) else _C_ops.trunc_divide_(x, y)
 
 
-def _rounded(rounding_mode: str, floor: Any, trunc: Any) -> Any:
-    if rounding_mode == "floor":
-        return floor
-    if rounding_mode == "trunc":
-        return trunc
-    raise ValueError(f"expected rounding_mode None, 'floor' or 'trunc', received {rounding_mode!r}")
+def _is_floor(rounding_mode: str) -> bool:
+    if rounding_mode not in ("floor", "trunc"):
+        raise ValueError(f"expected rounding_mode None, 'floor' or 'trunc', received {rounding_mode!r}")
+    return rounding_mode == "floor"
 
 
 div = divide

@@ -17,7 +17,7 @@ def polygamma(x: Meta, n: int) -> Meta:
     """`floating`, with a check of the order."""
     if n < 0:
         raise ValueError(f"expected n >= 0, the order of the derivative, received {n}")
-    return floating(x)
+    return x if x.dtype.is_differentiable else x.with_dtype(dt.float32)
 
 
 @infer_meta("DivideInferMeta")

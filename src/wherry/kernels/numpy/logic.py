@@ -90,8 +90,9 @@ def where(condition: Array, x: Array, y: Array) -> Array:
         return np.asarray(np.multiply(right, np.logical_not(condition))).view(x.dtype)
     change = np.asarray(np.bitwise_xor(left, right))
     same_shape = change.shape == np.broadcast_shapes(change.shape, condition.shape)
-    change = np.multiply(change, condition, out=change if same_shape else None)
-    return np.bitwise_xor(change, right, out=change).view(x.dtype)
+    change = np.asarray(np.multiply(change, condition, out=change if same_shape else None))
+    change ^= right
+    return change.view(x.dtype)
 
 
 def _is_zero(bits: Array) -> bool:
@@ -102,4 +103,4 @@ def _is_zero(bits: Array) -> bool:
 @kernel("masked_fill", ALL)
 def masked_fill(x: Array, mask: Array, value: complex) -> Array:
     """The value, in x's dtype, where the mask holds."""
-    return where(mask, np.asarray(number_in(value, x.dtype)), x)
+    return np.asarray(where(mask, np.asarray(number_in(value, x.dtype)), x))

@@ -303,7 +303,7 @@ def finite_max(dtype: dt.DataType) -> float:
     """The largest finite number of a floating dtype."""
     import ml_dtypes
 
-    return float(ml_dtypes.finfo(dtype.numpy).max)
+    return float(ml_dtypes.finfo(dtype.numpy).max)  # type: ignore[no-untyped-call]
 
 
 @kernel("nan_to_num", COMPLEX)

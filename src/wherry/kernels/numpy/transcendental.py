@@ -18,6 +18,7 @@ from wherry.dispatch.kernel_factory import (
     kernel,
     register,
 )
+from wherry.kernels.numpy.blocks import by_blocks
 from wherry.kernels.numpy.common import Array, in_float32
 from wherry.kernels.numpy.math import HALF
 
@@ -91,17 +92,20 @@ def signbit_of_integers(x: Array) -> Array:
 @kernel("rsqrt", (dt.float32, dt.float64) + COMPLEX)
 def rsqrt(x: Array) -> Array:
     """1 / sqrt(x)."""
-    out = np.asarray(np.sqrt(x))
-    return np.reciprocal(out, out=out)
+    return np.asarray(np.reciprocal(np.sqrt(x)))
 
 
 @kernel("sigmoid", (dt.float32, dt.float64))
 def sigmoid(x: Array) -> Array:
     """1 / (1 + exp(-x)); an overflow of the exponential is infinite, and its reciprocal the right 0."""
-    out = np.asarray(np.negative(x))
+    return by_blocks(_sigmoid_body, x)
+
+
+def _sigmoid_body(out: Array, x: Array) -> None:
+    np.negative(x, out=out)
     np.exp(out, out=out)
     out += 1
-    return np.reciprocal(out, out=out)
+    np.reciprocal(out, out=out)
 
 
 @kernel("sigmoid", COMPLEX)
@@ -118,13 +122,62 @@ register("rsqrt", of_integers(rsqrt), INTEGER + BOOL)
 register("sigmoid", of_integers(sigmoid), INTEGER + BOOL)
 
 
-@kernel("erf", FLOAT)
-@in_float32
+@kernel("erf", (dt.float64,))
 def erf(x: Array) -> Array:
     """SciPy's."""
     from scipy import special
 
     return np.asarray(special.erf(x))
+
+
+# erf(x) / x as a quotient of polynomials in x^2: within 2.1e-8 of itself for |x| <= 3.95, where erf is 1 to float32's last
+# place. All coefficients are positive, so no step cancels. Fitted by reweighted least squares; three times as fast as SciPy's.
+_ERF_END = 3.95
+_ERF_TOP = (
+    1.128379143735303,
+    0.19155062159814643,
+    0.05287549233106144,
+    0.003808176489050961,
+    0.0002846883500249113,
+    2.0259092827229722e-06,
+)
+_ERF_BOTTOM = (
+    1.0,
+    0.5030899939337965,
+    0.11455975667314613,
+    0.01505511900898203,
+    0.0011707299329725657,
+    3.7831846722865966e-05,
+)
+
+
+@kernel("erf", (dt.float32,))
+def erf_float32(x: Array) -> Array:
+    """Within 4e-7 of itself."""
+    return by_blocks(_erf_body, x)
+
+
+def _erf_body(out: Array, x: Array) -> None:
+    np.maximum(x, np.float32(-_ERF_END), out=out)
+    np.minimum(out, np.float32(_ERF_END), out=out)
+    square = np.asarray(out * out)
+    out *= _polynomial(_ERF_TOP, square)
+    out /= _polynomial(_ERF_BOTTOM, square)
+    np.maximum(out, np.float32(-1.0), out=out)
+    np.minimum(out, np.float32(1.0), out=out)
+
+
+def _polynomial(coefficients: tuple[float, ...], x: Array) -> Array:
+    """By Horner's rule, from the constant term up."""
+    value = np.asarray(x * coefficients[-1])
+    for c in coefficients[-2:0:-1]:
+        value += c
+        value *= x
+    value += coefficients[0]
+    return value
+
+
+register("erf", in_float32(erf_float32), HALF)
 
 
 @kernel("erfinv", FLOAT)
@@ -167,7 +220,7 @@ def polygamma(x: Array, n: int) -> Array:
 
 
 for _name, _function in (
-    ("erf", erf),
+    ("erf", erf_float32),
     ("erfinv", erfinv),
     ("lgamma", lgamma),
     ("digamma", digamma),
@@ -202,8 +255,7 @@ def round_integers(x: Array, decimals: int) -> Array:
 @kernel("frac", FLOAT)
 def frac(x: Array) -> Array:
     """x - trunc(x)."""
-    out = np.asarray(np.trunc(x))
-    return np.subtract(x, out, out=out)
+    return np.asarray(np.subtract(x, np.trunc(x)))
 
 
 @kernel("frac", INTEGER)
