@@ -300,7 +300,7 @@ def test_large_choices_are_made_bit_by_bit(dtype):
             (x, y[:1]),
             (x.T.copy().T, y[:, ::-1]),
             (x[0, 0], y),
-            (x * 0 == 1, y),
+            (np.zeros_like(x), y),
             (x, kind.type(0)),
         ):
             left, right = np.asarray(left, kind), np.asarray(right, kind)
@@ -308,3 +308,19 @@ def test_large_choices_are_made_bit_by_bit(dtype):
             expected = np.where(mask, left, right)
             assert got.dtype == kind and got.shape == expected.shape
             assert got.tobytes() == np.ascontiguousarray(expected).tobytes()
+
+
+def test_functions_made_of_others():
+    x = paddle.to_tensor([inf, -inf, nan, -1.0])
+    assert paddle.isposinf(x).numpy().tolist() == [True, False, False, False]
+    assert paddle.isneginf(x).numpy().tolist() == [False, True, False, False]
+    assert paddle.isreal(paddle.to_tensor([1 + 0j, 1j])).numpy().tolist() == [True, False]
+    assert paddle.isreal(x).numpy().all()
+    with pytest.raises(TypeError, match="real tensor"):
+        paddle.isposinf(paddle.to_tensor([1j]))
+    np.testing.assert_allclose(paddle.deg2rad(paddle.to_tensor([180, 90])).numpy(), [np.pi, np.pi / 2], rtol=1e-6)
+    np.testing.assert_allclose(paddle.rad2deg(paddle.to_tensor([np.pi])).numpy(), [180.0], rtol=1e-6)
+    exponents = paddle.to_tensor([0, 3, -2])
+    assert paddle.ldexp(paddle.to_tensor([1, 3, 8]), exponents).numpy().tolist() == [1.0, 24.0, 2.0]
+    y = paddle.to_tensor([1.0, 3.0, 8.0])
+    assert paddle.ldexp_(y, exponents) is y and y.numpy().tolist() == [1.0, 24.0, 2.0]
