@@ -263,7 +263,7 @@ def lstsq(
     if driver in ("gels", "gelsy"):
         values = nothing
     if driver == "gels":
-        rank = _C_ops.full([0], 0, dt.int32)
+        rank = _C_ops.full([0], 0, dt.int64)
     return solution, residuals, rank, values
 
 

@@ -36,6 +36,14 @@ def _diag_grad(out_grad: Any, shape: Any, offset: int) -> Any:
     return out
 
 
+def _diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    size = input.shape[-1] + abs(offset)
+    out = np.zeros(input.shape[:-1] + (size, size), input.dtype)
+    for i in range(input.shape[-1]):
+        out[..., i - min(0, offset), i + max(0, offset)] = input[..., i]
+    return np.moveaxis(out, (-2, -1), (dim1, dim2))
+
+
 def _linspace(start: Any, stop: Any, num: int, dtype: str) -> Any:
     return np.linspace(start, stop, num).astype(dtype)
 
@@ -215,6 +223,19 @@ ROWS = (
         ),
         _diag_grad,
         FLOATS + COMPLEX,
+        grad_dtypes=("float64", "complex128"),
+    ),
+    Row(
+        "diag_embed",
+        (
+            Case(((3,),)),
+            Case(((2, 3),), {"offset": 1}),
+            Case(((2, 3),), {"offset": -2, "dim1": 0, "dim2": 2}),
+            Case(((2, 3),), {"offset": 1, "dim1": 2, "dim2": 0}),
+            Case(((2, 0),)),
+        ),
+        _diag_embed,
+        FLOATS + COMPLEX + INTS,
         grad_dtypes=("float64", "complex128"),
     ),
 )

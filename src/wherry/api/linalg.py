@@ -7,8 +7,8 @@ from wherry import _C_ops
 from wherry.core.einsum import explicit
 from wherry.tensor.tensor import Tensor
 
-__all__ = ["einsum", "ger", "inner", "mm", "outer", "tensordot", "vecdot"]
-METHODS = ["inner", "mm", "outer", "tensordot"]
+__all__ = ["baddbmm", "einsum", "ger", "inner", "mm", "outer", "tensordot", "vander", "vecdot"]
+METHODS = ["baddbmm", "ger", "inner", "mm", "outer", "tensordot", "vander"]
 
 
 def mm(input: Tensor, mat2: Tensor, name: str | None = None) -> Tensor:
@@ -116,3 +116,29 @@ def _paired_axes(axes: Any, ndim: int) -> tuple[list[int], list[int]]:
     else:
         right += left[len(right) :]
     return left, right
+
+
+def baddbmm(
+    input: Tensor, x: Tensor, y: Tensor, beta: float = 1.0, alpha: float = 1.0, name: str | None = None
+) -> Tensor:
+    """beta * input + alpha * bmm(x, y); input broadcasts to the product's shape. Source: paddle.baddbmm."""
+    product = _C_ops.bmm(x, y)
+    return _C_ops.add(input * beta, product if alpha == 1.0 else product * alpha)
+
+
+def vander(x: Tensor, n: int | None = None, increasing: bool = False, name: str | None = None) -> Tensor:
+    """Matrix whose columns are the powers n - 1 to 0 (or, increasing, 0 to n - 1) of the vector x; square without n.
+
+    Raises ValueError for x of other than one dimension or a negative n. Source: paddle.vander.
+    """
+    if x.ndim != 1:
+        raise ValueError(f"expected x of 1 dimension, received shape {list(x.shape)}")
+    count = x.shape[0] if n is None else n
+    if count < 0:
+        raise ValueError(f"expected n >= 0, received {n}")
+    if count == 0:
+        return _C_ops.full([x.shape[0], 0], 0, x.dtype)
+    columns = [_C_ops.full_like(x, 1)]
+    for _ in range(count - 1):
+        columns.append(_C_ops.multiply(columns[-1], x))
+    return _C_ops.stack(columns if increasing else columns[::-1], 1)

@@ -27,3 +27,7 @@ def diag_grad_grad(ops: Ops, out_grad_meta: Meta, x_grad_grad: Value, offset: in
 def draw_grad(ops: Ops, out_grad: Value) -> Value:
     """A draw does not follow its input."""
     return ops.full_like(out_grad, 0.0)
+
+
+def diag_embed_grad(ops: Ops, out_grad: Value, offset: int, dim1: int, dim2: int) -> Value:
+    return ops.diagonal(out_grad, offset, dim1, dim2)

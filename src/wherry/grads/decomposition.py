@@ -246,8 +246,11 @@ def eigvals_grad(ops: Ops, x: Value, out_grad: Value) -> Value:
     return ops.solve(turned, ops.multiply(_column(ops, out_grad), turned))
 
 
-def pinv_grad(ops: Ops, x: Value, out: Value, out_grad: Value) -> Value:
+def pinv_grad(ops: Ops, x: Value, out: Value, out_grad: Value, hermitian: bool) -> Value:
     """The formula of Golub and Pereyra, for a rank that does not change."""
+    if hermitian:
+        # The kernel reads the lower triangle alone.
+        x = ops.add(ops.tril(x, 0), _adjoint(ops, ops.tril(x, -1)))
     held = conj(ops, out)
     direct = ops.matmul(ops.matmul(held, out_grad, True, False), held, False, True)
     turned = conj(ops, out_grad)
@@ -257,7 +260,8 @@ def pinv_grad(ops: Ops, x: Value, out: Value, out_grad: Value) -> Value:
     # out^H out g^H (I - out x)
     tall = ops.matmul(ops.matmul(held, out, True, False), turned, False, True)
     beyond = ops.subtract(tall, ops.matmul(tall, ops.matmul(out, x)))
-    return ops.add(ops.subtract(outside, direct), beyond)
+    grad = ops.add(ops.subtract(outside, direct), beyond)
+    return ops.scale(ops.add(grad, _adjoint(ops, grad)), 0.5) if hermitian else grad
 
 
 def _span(ops: Ops, x: Value, axis: int, start: int, end: int) -> Value:

@@ -4,7 +4,7 @@ from wherry.core import dtype as dt
 from wherry.core.dtype import DataType
 from wherry.core.meta import Meta
 from wherry.core.sizes import arange_length, diagonal_length
-from wherry.infermeta.common import broadcast_shapes
+from wherry.infermeta.common import broadcast_shapes, canonical_axes
 from wherry.infermeta.registry import infer_meta
 
 
@@ -159,3 +159,16 @@ def bernoulli_inplace(x: Meta, p: float) -> Meta:
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"expected a probability in [0, 1], received {p}")
     return x
+
+
+@infer_meta("DiagEmbedInferMeta")
+def diag_embed(input: Meta, offset: int, dim1: int, dim2: int) -> Meta:
+    """One axis more, two of them as long as the vectors and the offset."""
+    if input.ndim < 1:
+        raise ValueError("expected a tensor of 1 dimension or more, received a 0-D one")
+    axes = sorted(canonical_axes((dim1, dim2), input.ndim + 1, "dim1 and dim2"))
+    size = input.shape[-1] + abs(offset)
+    shape = list(input.shape[:-1])
+    for axis in axes:
+        shape.insert(axis, size)
+    return input.with_shape(tuple(shape))

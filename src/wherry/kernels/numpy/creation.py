@@ -161,3 +161,14 @@ def diag_grad(out_grad: Array, shape: tuple[int, ...], offset: int) -> Array:
     index = np.arange(vector.size)
     out[index + max(0, -offset), index + max(0, offset)] = vector
     return out
+
+
+@kernel("diag_embed", ALL)
+def diag_embed(input: Array, offset: int, dim1: int, dim2: int) -> Array:
+    """Zero beside the diagonal."""
+    length = input.shape[-1]
+    size = length + abs(offset)
+    out = np.zeros(input.shape[:-1] + (size, size), input.dtype)
+    index = np.arange(length)
+    out[..., index + max(0, -offset), index + max(0, offset)] = input
+    return np.moveaxis(out, (-2, -1), (dim1, dim2))

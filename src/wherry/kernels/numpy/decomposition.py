@@ -1,5 +1,6 @@
 """Kernels that take matrices apart, by LAPACK through numpy.linalg, which runs over batches itself."""
 
+import math
 from typing import Any, Final
 
 import numpy as np
@@ -174,7 +175,7 @@ def lu_unpack(x: Array, y: Array, unpack_ludata: bool, unpack_pivots: bool) -> t
     if unpack_pivots:
         if y.size and (y.min() < 1 or y.max() > m):
             raise ValueError(f"expected pivots in [1, {m}], received values from {y.min()} to {y.max()}")
-        flat = y.reshape(-1, k)
+        flat = y.reshape(math.prod(y.shape[:-1]), k)
         order = np.tile(np.arange(m), (flat.shape[0], 1))
         rows = np.arange(flat.shape[0])
         for i in range(k):
