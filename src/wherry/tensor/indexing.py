@@ -25,7 +25,7 @@ def parse_key(key: Any, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], list[T
     """A key as (spec, index tensors).
 
     Without index tensors the spec is a NumPy key with one Ellipsis; with them it is (such a key, the axes of its result that they
-    index). Raises IndexError for an index out of bounds, too many of them, or a mask of the wrong shape, TypeError for anything
+    index), and with masks of several axes (key, axes, how many axes each tensor takes). Raises IndexError for an index out of bounds, too many of them, or a mask of the wrong shape, TypeError for anything
     that cannot index, ValueError for a slice step of 0.
     """
     if type(key) is int or type(key) is slice:
@@ -33,6 +33,7 @@ def parse_key(key: Any, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], list[T
     items = key if isinstance(key, tuple) else (key,)
     basic: list[Any] = []
     axes: list[int] = []
+    widths: list[int] = []
     indices: list[Any] = []
     axis = place = 0
     ellipsis_at = -1
@@ -64,20 +65,29 @@ def parse_key(key: Any, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], list[T
             elif index_kind(index) != "b":
                 basic.append(slice(None))
                 axes.append(place)
+                widths.append(1)
                 indices.append(index)
                 axis += 1
                 place += 1
             else:
-                width = mask(index, shape, axis, basic, axes, indices, place)
+                axes.append(place)
+                indices.append(mask_places(index, shape, axis))
+                width = index.ndim
+                basic.extend([slice(None)] * width if width else [None])
                 axis += width
-                place += max(width, 1)
+                width = max(width, 1)
+                widths.append(width)
+                place += width
     if axis > len(shape):
         raise IndexError(f"expected at most {len(shape)} indices for a tensor of shape {list(shape)}, received {axis}")
     if ellipsis_at < 0:
         basic.append(Ellipsis)
     if not axes:
         return tuple(basic), []
-    return (tuple(basic), tuple(axes)), [as_tensor(i) for i in indices]
+    tensors = [as_tensor(i) for i in indices]
+    if max(widths) == 1:
+        return (tuple(basic), tuple(axes)), tensors
+    return (tuple(basic), tuple(axes), tuple(widths)), tensors
 
 
 def plain_slice(item: slice) -> slice:
@@ -166,28 +176,14 @@ def index_kind(index: Any) -> str:
     return str((index.impl.array if isinstance(index, TensorBase) else index).dtype.kind)
 
 
-def mask(
-    array: Any, shape: tuple[int, ...], axis: int, basic: list[Any], axes: list[int], indices: list[Any], place: int
-) -> int:
-    """Put a bool array in as the positions where it is true; returns how many axes of x it takes.
-
-    One without dimensions is a new axis of size 1, taken once or not at all.
-    """
-    if array.ndim == 0:
-        basic.append(None)
-        axes.append(place)
-        indices.append(np.zeros(1 if array else 0, np.int64))
-        return 0
+def mask_places(array: Any, shape: tuple[int, ...], axis: int) -> Any:
+    """The numbers of the true elements of a mask; one without dimensions is a new axis of size 1, taken once or not at all."""
     taken = shape[axis : axis + array.ndim]
     if array.shape != taken:
         raise IndexError(
             f"expected a mask of shape {list(taken)} at axis {axis} of a tensor of shape {list(shape)}, received {list(array.shape)}"
         )
-    for offset, index in enumerate(array.nonzero()):
-        basic.append(slice(None))
-        axes.append(place + offset)
-        indices.append(index)
-    return int(array.ndim)
+    return array.reshape(-1).nonzero()[0]
 
 
 def as_tensor(index: Any) -> TensorBase:

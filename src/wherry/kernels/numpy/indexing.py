@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from wherry.dispatch.kernel_factory import ALL, FLOATING_OR_COMPLEX, kernel
-from wherry.infermeta.indexing import AdvancedSpec, BasicSpec
+from wherry.infermeta.indexing import AdvancedSpec, BasicSpec, merged_axes
 from wherry.kernels.numpy.common import Array
 from wherry.kernels.numpy.scatter import add_at, own
 
@@ -43,7 +43,7 @@ def full_key(indices: list[Array], axes: tuple[int, ...]) -> tuple[Any, ...]:
 
 def explained_bounds(x: Array, indices: list[Array], spec: AdvancedSpec, error: IndexError) -> IndexError:
     """An IndexError that names the first index out of bounds, its axis in x, and the size there."""
-    basic, axes = spec
+    basic, axes = spec[0], spec[1]
     for axis, index in zip(axes, indices):
         size = x[basic].shape[axis]
         outside = (index < -size) | (index >= size)
@@ -69,13 +69,34 @@ def _axis_of(ndim: int, basic: BasicSpec, position: int) -> int:
     return axis
 
 
+def target_of(x: Array, spec: AdvancedSpec, indices: list[Array]) -> tuple[Array, list[Array], tuple[int, ...]]:
+    """The view of x that the index arrays index, the arrays, and the axes; never a copy.
+
+    Where axes cannot be made one in place, the numbers of their elements are taken apart into an index for each axis.
+    """
+    view, axes = x[spec[0]], spec[1]
+    if len(spec) == 2:
+        return view, indices, axes
+    shape, places = merged_axes(view.shape, axes, spec[2])
+    try:
+        return view.reshape(shape, copy=False), indices, places
+    except ValueError:
+        pass
+    apart: list[Array] = []
+    each: list[int] = []
+    for axis, width, index in zip(axes, spec[2], indices):
+        apart += np.unravel_index(index, view.shape[axis : axis + width]) if width > 1 else [index]
+        each += range(axis, axis + width)
+    return view, apart, tuple(each)
+
+
 def checked_pick(x: Array, indices: list[Array], spec: AdvancedSpec) -> Array:
     """The indexed elements, in fresh memory."""
-    basic, axes = spec
+    view, arrays, axes = target_of(x, spec, indices)
     try:
         if len(axes) == 1:
-            return x[basic].take(indices[0], axes[0])
-        picked: Array = x[basic][full_key(indices, axes)]
+            return view.take(arrays[0], axes[0])
+        picked: Array = view[full_key(arrays, axes)]
         return picked
     except IndexError as error:
         raise explained_bounds(x, indices, spec, error) from None
@@ -92,13 +113,19 @@ def positions(shape: tuple[int, ...], indices: list[Array], spec: AdvancedSpec) 
 
     Worked out from strides, so that it costs as much as the region is large, not the array.
     """
-    basic, axes = spec
-    # One byte serves as an array of any size, whose strides count elements.
+    axes: tuple[int, ...] = spec[1]
     steps, step = [0] * len(shape), 1
     for axis in range(len(shape) - 1, -1, -1):
         steps[axis] = step
         step *= shape[axis]
-    offset, dims, strides = _walk(shape, tuple(steps), basic)
+    offset, dims, strides = _walk(shape, tuple(steps), spec[0])
+    if len(spec) > 2:
+        # The axes of a mask are whole, so the last one's stride steps through all of them.
+        last = [axis + width - 1 for axis, width in zip(axes, spec[2])]
+        kept = [i for i in range(len(dims)) if i in last or not any(a <= i < e for a, e in zip(axes, last))]
+        strides = [strides[i] for i in kept]
+        merged, axes = merged_axes(tuple(dims), axes, spec[2])
+        dims = list(merged)
     ndim = sum(1 for axis in range(len(dims)) if axis not in axes)
     first = axes[0] if axes[-1] - axes[0] + 1 == len(axes) else 0
     joint = np.broadcast_arrays(*indices) if len(indices) > 1 else indices
@@ -151,7 +178,13 @@ def _walk(shape: tuple[int, ...], steps: tuple[int, ...], basic: BasicSpec) -> t
 def getitem_advanced_grad(grad: Array, indices: list[Array], spec: AdvancedSpec, shape: tuple[int, ...]) -> Array:
     """The gradients of an element taken several times add up."""
     result = np.zeros(shape, grad.dtype)
-    add_at(result, positions(shape, indices, spec), grad)
+    index = indices[0]
+    if len(indices) == 1 and index.ndim == 1 and (index[1:] > index[:-1]).all() and (index.size == 0 or index[0] >= 0):
+        # No element is taken twice: a mask, or indices in order.
+        view, arrays, axes = target_of(result, spec, indices)
+        view[full_key(arrays, axes)] = grad
+    else:
+        add_at(result, positions(shape, indices, spec), grad)
     return result
 
 
@@ -160,7 +193,6 @@ def setitem_advanced(
     x: Array, value: Array, indices: list[Array], spec: AdvancedSpec, accumulate: bool, out: Array | None = None
 ) -> Array:
     """x with the region replaced (the last of several values for an element stays) or added to."""
-    basic, axes = spec
     if len(indices) > 1:
         # In memory order, which is the order of assignment.
         indices = [np.array(i, order="C") for i in np.broadcast_arrays(*indices)]
@@ -177,9 +209,9 @@ def setitem_advanced(
             _accumulate(result, value, indices, spec)
         else:
             result = own(x, out)
-            view = result[basic]
-            ndim = view.ndim - len(axes) + indices[0].ndim
-            view[full_key(indices, axes)] = value.reshape(value.shape[max(0, value.ndim - ndim) :])
+            view, arrays, axes = target_of(result, spec, indices)
+            ndim = view.ndim - len(axes) + arrays[0].ndim
+            view[full_key(arrays, axes)] = value.reshape(value.shape[max(0, value.ndim - ndim) :])
     except IndexError as error:
         raise explained_bounds(x, indices, spec, error) from None
     return result
