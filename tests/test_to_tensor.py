@@ -209,3 +209,48 @@ def test_diagonals_and_triangles() -> None:
         paddle.tril(paddle.ones([2]))
     with pytest.raises(ValueError, match="1 or 2"):
         paddle.diag(paddle.ones([1, 1, 1]))
+
+
+def test_conversions() -> None:
+    array = np.zeros(2, "float32")
+    shared = paddle.from_numpy(array)
+    shared.add_(paddle.ones([2]))
+    assert array.tolist() == [1.0, 1.0]
+    assert paddle.asarray(array, copy=True).data_ptr() != shared.data_ptr()
+    assert paddle.asarray(array, dtype="int32").dtype == paddle.int32
+    with pytest.raises(ValueError, match="copy"):
+        paddle.asarray([1, 2], copy=False)
+    assert paddle.is_tensor(shared)
+    assert not paddle.is_tensor(array)
+    assert paddle.tolist(paddle.to_tensor([[1, 2]])) == [[1, 2]]
+    assert paddle.view_as_complex(paddle.to_tensor([[1.0, 2.0]])).tolist() == [1 + 2j]
+    assert not paddle.as_tensor([1.0], requires_grad=True).stop_gradient
+
+
+def test_tensors_like_another() -> None:
+    x = paddle.to_tensor([1, 2])
+    assert x.new_zeros([2, 3]).dtype == paddle.int64
+    assert x.new_ones(2, 3).tolist() == [[1, 1, 1], [1, 1, 1]]
+    assert x.new_full([2], 3.7).tolist() == [3, 3]
+    assert x.new_empty([4], dtype="float32").shape == [4]
+
+
+def test_choices_and_products() -> None:
+    x = paddle.to_tensor([1, 2, 3])
+    assert paddle.combinations(x).tolist() == [[1, 2], [1, 3], [2, 3]]
+    assert paddle.combinations(x, 2, True).shape == [6, 2]
+    assert paddle.combinations(x, 4).shape == [0, 4]
+    assert paddle.cartesian_prod([x[:2], x[1:]]).tolist() == [[1, 2], [1, 3], [2, 2], [2, 3]]
+    y = paddle.to_tensor([1.0, 2.0, 3.0], stop_gradient=False)
+    paddle.combinations(y).sum().backward()
+    assert y.grad.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_what_dtypes_hold() -> None:
+    info = paddle.finfo("bfloat16")
+    assert (info.bits, info.eps, info.resolution, info.dtype) == (16, 2.0**-7, 0.01, "bfloat16")
+    assert paddle.finfo(paddle.complex128).max == np.finfo("float64").max
+    assert paddle.iinfo("uint8").max == 255
+    for call in (lambda: paddle.finfo("int32"), lambda: paddle.iinfo("float32")):
+        with pytest.raises(TypeError, match="expected"):
+            call()

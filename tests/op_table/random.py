@@ -95,5 +95,14 @@ ROWS = (
     Row("bernoulli_inplace", SHAPES, None, (*FLOATING, "int64"), order=0, random=True, reason=ZERO),
     Row("cauchy_inplace", SHAPES, None, FLOATING, order=0, random=True, reason=ZERO),
     Row("log_normal_inplace", SHAPES, None, FLOATING, order=0, random=True, reason=ZERO),
+    Row(
+        "randint_inplace",
+        (Case(((2, 3),), {"low": -3, "high": 5}), Case(((),), {"low": 0, "high": 2})),
+        None,
+        (*FLOATING, "int64"),
+        order=0,
+        random=True,
+        reason=ZERO,
+    ),
     Row("geometric_inplace", (Case(((2, 3),), {"probs": 0.3}),), None, FLOATING, order=0, random=True, reason=ZERO),
 )

@@ -2,6 +2,7 @@
 
 from wherry.linalg import (  # noqa: F401 (METHODS names them)
     cholesky,
+    cholesky_inverse,
     cholesky_solve,
     cond,
     corrcoef,
@@ -17,12 +18,14 @@ from wherry.linalg import (  # noqa: F401 (METHODS names them)
     multi_dot,
     pinv,
     qr,
+    slogdet,
     solve,
 )
 
 __all__ = ["eigvalsh", "matrix_transpose"]
 METHODS = [
     "cholesky",
+    "cholesky_inverse",
     "cholesky_solve",
     "cond",
     "corrcoef",
@@ -38,5 +41,6 @@ METHODS = [
     "multi_dot",
     "pinv",
     "qr",
+    "slogdet",
     "solve",
 ]

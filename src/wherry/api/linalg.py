@@ -7,8 +7,8 @@ from wherry import _C_ops
 from wherry.core.einsum import explicit
 from wherry.tensor.tensor import Tensor
 
-__all__ = ["baddbmm", "einsum", "ger", "inner", "mm", "outer", "tensordot", "vander", "vecdot"]
-METHODS = ["baddbmm", "ger", "inner", "mm", "outer", "tensordot", "vander"]
+__all__ = ["baddbmm", "baddbmm_", "einsum", "ger", "inner", "mm", "outer", "tensordot", "vander", "vecdot"]
+METHODS = ["baddbmm", "baddbmm_", "ger", "inner", "mm", "outer", "tensordot", "vander"]
 
 
 def mm(input: Tensor, mat2: Tensor, name: str | None = None) -> Tensor:
@@ -124,6 +124,15 @@ def baddbmm(
     """beta * input + alpha * bmm(x, y); input broadcasts to the product's shape. Source: paddle.baddbmm."""
     product = _C_ops.bmm(x, y)
     return _C_ops.add(input * beta, product if alpha == 1.0 else product * alpha)
+
+
+def baddbmm_(
+    input: Tensor, x: Tensor, y: Tensor, beta: float = 1.0, alpha: float = 1.0, name: str | None = None
+) -> Tensor:
+    """`baddbmm` that overwrites input. Source: paddle.baddbmm_."""
+    product = _C_ops.bmm(x, y)
+    scaled = input if beta == 1.0 else _C_ops.scale_(input, beta, 0.0, True)
+    return _C_ops.add_(scaled, product if alpha == 1.0 else product * alpha)
 
 
 def vander(x: Tensor, n: int | None = None, increasing: bool = False, name: str | None = None) -> Tensor:

@@ -19,6 +19,7 @@ __all__ = [
     "get_rng_state",
     "log_normal",
     "log_normal_",
+    "manual_seed",
     "normal",
     "normal_",
     "rand",
@@ -34,7 +35,9 @@ __all__ = [
     "standard_normal",
     "uniform",
 ]
-METHODS = ["bernoulli_", "cauchy_", "exponential_", "geometric_", "log_normal_", "normal_", "uniform_"]
+METHODS = ["bernoulli_", "cauchy_", "exponential_", "geometric_", "log_normal_", "normal_", "random_", "uniform_"]
+
+manual_seed = seed
 
 
 def rand(
@@ -267,3 +270,19 @@ def geometric_(x: Tensor, probs: Any, name: str | None = None) -> Tensor:
     Raises ValueError for a probability outside [0, 1]. Source: paddle.geometric_.
     """
     return _C_ops.geometric_inplace_(x, float(number(probs, "probs")))
+
+
+def random_(x: Tensor, from_: int = 0, to: int | None = None, *, generator: None = None) -> Tensor:
+    """Overwrite x with integers in [from_, to), or with one bound in [0, from_), or with none in all that x's dtype
+    counts exactly.
+
+    Raises ValueError for an empty range. Source: paddle.Tensor.random_.
+    """
+    if generator is not None:
+        raise NotImplementedError("the argument generator is not supported; seed the stream with paddle.seed")
+    if to is None and from_ > 0:
+        from_, to = 0, from_
+    if to is None:
+        to = {"float16": 2**11, "bfloat16": 2**8, "float32": 2**24, "float64": 2**53}.get(x.dtype.name, 0)
+        to = to or (2 ** (8 * x.dtype.itemsize - (x.dtype.name != "uint8")) - 1)
+    return _C_ops.randint_inplace_(x, from_, to)

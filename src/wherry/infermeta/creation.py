@@ -172,3 +172,11 @@ def diag_embed(input: Meta, offset: int, dim1: int, dim2: int) -> Meta:
     for axis in axes:
         shape.insert(axis, size)
     return input.with_shape(tuple(shape))
+
+
+@infer_meta("RandintInplaceInferMeta")
+def randint_inplace(x: Meta, low: int, high: int) -> Meta:
+    """x's meta; raises ValueError where [low, high) is empty."""
+    if low >= high:
+        raise ValueError(f"expected low < high, received low {low} and high {high}")
+    return x

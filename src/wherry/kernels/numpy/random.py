@@ -206,3 +206,9 @@ def log_normal_inplace(x: Array, mean: float, std: float) -> Array:
 def geometric_inplace(x: Array, probs: float) -> Array:
     """Paddle's geometric numbers in x's shape and dtype: log(u) / log(1 - p), not cut to integers."""
     return (np.log(_open_uniform(x.shape)) / np.log1p(-probs)).astype(x.dtype)
+
+
+@kernel("randint_inplace", REAL)
+def randint_inplace(x: Array, low: int, high: int) -> Array:
+    """Integers in [low, high) in x's shape and dtype."""
+    return np.asarray(default_generator().integers(low, high, x.shape, np.int64)).astype(x.dtype)
