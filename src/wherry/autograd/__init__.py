@@ -1,15 +1,19 @@
 """Autograd: the public names of paddle.autograd. The engine's own modules are beside this file."""
 
+from wherry.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from wherry.autograd.modes import enable_grad, is_grad_enabled, no_grad, saved_tensors_hooks, set_grad_enabled
 from wherry.autograd.pylayer import PyLayer, PyLayerContext
 from wherry.autograd.run import backward, grad
 
 __all__ = [
+    "GradcheckError",
     "PyLayer",
     "PyLayerContext",
     "backward",
     "enable_grad",
     "grad",
+    "gradcheck",
+    "gradgradcheck",
     "is_grad_enabled",
     "no_grad",
     "saved_tensors_hooks",

@@ -1,8 +1,10 @@
-"""The backward engine: in-degrees by breadth-first search, a ready queue, hooks, accumulation. Nothing here recurses.
+"""The backward engine: in-degrees by search from the roots, a ready queue, hooks, accumulation. Nothing here recurses.
 
-A pass keeps its own table of GradTensorHolders, so passes nest (backward inside a hook) and run in several threads.
+A pass keeps its own GradTensorHolders. In-degrees are counted on the nodes, which a pass marks as its own; what another pass has marked
+(backward inside a hook), and leaves, which threads share, are counted in a table of the pass. So passes nest and run in several threads.
 """
 
+import itertools
 import sys
 from typing import Any, Final
 
@@ -21,14 +23,14 @@ from wherry.core.state import set_grad_enabled_flag
 _add: Final[Any] = np.add
 _array: Final[Any] = np.array
 _getrefcount: Final[Any] = sys.getrefcount
+_pass_numbers: Final = itertools.count(1)
 
 
 @mypyc_attr(acyclic=True, free_list_len=1)
 class GradTensorHolder:
-    """What has arrived at a node, and how many edges still have to deliver. Source: paddle/fluid/eager/grad_tensor_holder.h."""
+    """What has arrived at a node. Source: paddle/fluid/eager/grad_tensor_holder.h."""
 
     def __init__(self, slots: int) -> None:
-        self.remaining = 0
         # The gradient of a node with one output; nodes with more use `buffer`.
         self.single: Any = None
         # Whether `single` was made here by an addition, so that nobody else sees it and it may be added to in place.
@@ -65,7 +67,10 @@ class BackwardPass:
     def __init__(self, create_graph: bool, retain_graph: bool) -> None:
         self.create_graph: Final = create_graph
         self.retain_graph: Final = retain_graph
+        self.mark: Final = next(_pass_numbers)
         self.table: dict[GradNodeBase, GradTensorHolder] = {}
+        self.claimed: list[GradNodeBase] = []
+        self.counts: dict[GradNodeBase, int] = {}
         self.ready: list[GradNodeBase] = []
         self.accumulations: list[GradNodeBase] = []
         # For grad(): where results are taken, and the nodes that lie on the way there.
@@ -84,9 +89,10 @@ class BackwardPass:
 
     def count_edges(self) -> None:
         """In-degrees of everything reachable from the roots."""
-        table = self.table
-        roots = list(table)
-        pending = list(roots)
+        roots = list(self.table)
+        pending: list[GradNodeBase] = []
+        for node in roots:
+            self.claim(node, 0, pending)
         while pending:
             node = pending.pop()
             if isinstance(node, GradNode):
@@ -102,20 +108,38 @@ class BackwardPass:
                     if following is not None:
                         self.count_edge(following, pending)
         for node in roots:
-            if table[node].remaining == 0:
+            if (node.remaining if node.pass_mark == self.mark else self.counts[node]) == 0:
                 self.make_ready(node)
+
+    def claim(self, node: GradNodeBase, count: int, pending: list[GradNodeBase]) -> None:
+        """Begin to count a node's edges."""
+        pending.append(node)
+        if node.pass_mark == 0 and not isinstance(node, AccumulationNode):
+            node.pass_mark = self.mark
+            node.remaining = count
+            self.claimed.append(node)
+        else:
+            self.counts[node] = count
 
     def count_edge(self, node: GradNodeBase, pending: list[GradNodeBase]) -> None:
         """Count one more edge into a node."""
         needed = self.needed
         if needed is not None and node not in needed:
             return
-        holder = self.table.get(node)
-        if holder is None:
-            holder = GradTensorHolder(node.num_outputs())
-            self.table[node] = holder
-            pending.append(node)
-        holder.remaining += 1
+        if node.pass_mark == self.mark:
+            node.remaining += 1
+            return
+        before = self.counts.get(node)
+        if before is None:
+            self.claim(node, 1, pending)
+        else:
+            self.counts[node] = before + 1
+
+    def abandon(self) -> None:
+        """Take the marks off again after an exception."""
+        for node in self.claimed:
+            if node.pass_mark == self.mark:
+                node.pass_mark = 0
 
     def make_ready(self, node: GradNodeBase) -> None:
         """Queue a node; accumulation nodes go in front, so that gradients that are complete free their buffers at once."""
@@ -142,7 +166,9 @@ class BackwardPass:
 
     def process(self, node: GradNodeBase) -> None:
         """One node: hooks, captures, rules, delivery, release."""
-        holder = self.table.pop(node)
+        if node.pass_mark == self.mark:
+            node.pass_mark = 0
+        holder = self.taken(node)
         if node.hooks is not None:
             self.run_hooks(node, holder)
         if self.captures is not None:
@@ -156,6 +182,14 @@ class BackwardPass:
             self.process_general(node, holder)
         if not self.retain_graph:
             node.release()
+
+    def taken(self, node: GradNodeBase) -> GradTensorHolder:
+        """A node's holder, out of the table; an empty one where nothing arrived."""
+        holder = self.table.get(node)
+        if holder is None:
+            return GradTensorHolder(node.num_outputs())
+        del self.table[node]
+        return holder
 
     def process_flat(self, node: GradNode, grad: Any) -> None:
         """A node of one or two plain inputs."""
@@ -217,16 +251,24 @@ class BackwardPass:
 
     def deliver(self, node: GradNodeBase, position: int, grad: Any) -> None:
         """Hand a gradient over an edge; a node is ready when all its edges have delivered."""
-        holder = self.table[node]
         if grad is not None and (not self.blocked or (node, position) not in self.blocked):
+            holder = self.table.get(node)
+            if holder is None:
+                holder = GradTensorHolder(node.num_outputs())
+                self.table[node] = holder
             holder.add(position, grad, self.create_graph)
-        holder.remaining -= 1
-        if holder.remaining == 0:
+        if node.pass_mark == self.mark:
+            left = node.remaining - 1
+            node.remaining = left
+        else:
+            left = self.counts[node] - 1
+            self.counts[node] = left
+        if left == 0:
             self.make_ready(node)
 
     def accumulate(self, node: GradNodeBase) -> None:
         """A leaf: hooks on the sum, then into `.grad` (or to the caller of grad)."""
-        holder = self.table.pop(node)
+        holder = self.taken(node)
         if holder.single is None:
             return
         if node.hooks is not None:
@@ -395,8 +437,7 @@ def calibrate() -> None:
     node = AccumulationNode(st.GradState(), meta)
     engine = BackwardPass(False, False)
     engine.seed(node, 0, DenseTensor(_array([0.0], "float32"), meta))
-    engine.table[node].remaining = 0
-    holder = engine.table.pop(node)
+    holder = engine.taken(node)
     grad = holder.single
     holder.single = None
     measure(node, grad, False, False)

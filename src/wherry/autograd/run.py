@@ -74,10 +74,13 @@ def seed_roots(engine: BackwardPass, outputs: list[TensorBase], seeds: list[Any]
 
 def run_pass(engine: BackwardPass) -> None:
     """Run a pass; under create_graph it records whatever the caller's mode is, otherwise it records nothing."""
-    engine.count_edges()
     before = set_grad_enabled_flag(engine.create_graph)
     try:
+        engine.count_edges()
         engine.run()
+    except BaseException:
+        engine.abandon()
+        raise
     finally:
         set_grad_enabled_flag(before)
 

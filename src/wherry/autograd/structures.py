@@ -201,6 +201,9 @@ class GradNodeBase:
         self.hooks: list[Hook] | None = None
         self.next_hook_id = 0
         self.released = False
+        # Which backward pass is counting this node's edges now (0: none), and how many have yet to deliver.
+        self.pass_mark = 0
+        self.remaining = 0
 
     def op_name(self) -> str:
         """The operation's name."""
