@@ -147,7 +147,7 @@ def _checked(array: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
 def _array_of_list(data: Sequence[Any]) -> "np.ndarray[Any, Any]":
     dtypes: set[Any] = set()
     weak: list[Any] = []
-    plain = _plain(data, dtypes, weak)
+    plain = _plain(data, dtypes, weak) if _holds_tensor(data) else data
     try:
         array = np.array(plain)
     except ValueError as error:
@@ -161,6 +161,16 @@ def _array_of_list(data: Sequence[Any]) -> "np.ndarray[Any, Any]":
 
 def _has_bfloat16(dtypes: set[Any]) -> bool:
     return len(dtypes) == 1 and dt.bfloat16.numpy in dtypes
+
+
+def _holds_tensor(data: Sequence[Any]) -> bool:
+    """Whether a tensor stands anywhere in the nested lists; looks at each list's types once, not at each number."""
+    types = set(map(type, data))
+    if any(issubclass(kind, Tensor) for kind in types):
+        return True
+    if not any(issubclass(kind, (list, tuple)) for kind in types):
+        return False
+    return any(isinstance(item, (list, tuple)) and _holds_tensor(item) for item in data)
 
 
 def _plain(data: Any, dtypes: set[Any], weak: list[Any]) -> Any:
@@ -435,7 +445,7 @@ def _assigned(x: Any) -> Tensor:
         x = [x]
     if not isinstance(x, (list, tuple, np.ndarray)):
         raise TypeError(f"expected a Tensor, a NumPy array, a number or a list, received {type(x).__name__}")
-    array = np.asarray(_plain(x, set(), []))
+    array = np.asarray(_plain(x, set(), []) if isinstance(x, (list, tuple)) else x)
     return tensor_from_array(np.array(_checked(array), order="C"), True)
 
 
