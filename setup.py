@@ -64,10 +64,15 @@ def extensions() -> list[Extension]:
         from mypyc.build import mypycify
 
         options = ["--explicit-package-bases", "--follow-imports=silent", "--no-error-summary"]
-        return mypycify(options + engine_modules(), opt_level="3", debug_level="0", group_name="wherry")
+        made = mypycify(options + engine_modules(), opt_level="3", debug_level="0", group_name="wherry")
     except (ImportError, SystemExit) as error:
         interpreted(f"mypyc failed ({error})")
         return []
+    for extension in made:
+        # One list is shared by all of them.
+        if "-include" not in extension.extra_compile_args:
+            extension.extra_compile_args += ["-include", str(ROOT / "trashcan.h")]
+    return made
 
 
 class BuildEngine(build_ext):
