@@ -303,3 +303,32 @@ def test_empty_matrices() -> None:
     assert linalg.svd(empty)[1].shape == [0, 3]
     assert linalg.lu(empty)[0].shape == [0, 3, 3]
     assert linalg.det(paddle.zeros([0, 0])).item() == 1.0
+
+
+def test_householder_products() -> None:
+    x = RNG.standard_normal((4, 3))
+    (packed, tau), _ = scipy.linalg.qr(x, mode="raw")
+    q_full = scipy.linalg.qr(x)[0]
+    a, t = paddle.to_tensor(np.ascontiguousarray(packed)), paddle.to_tensor(tau)
+    np.testing.assert_allclose(linalg.householder_product(a, t).numpy(), q_full[:, :3], atol=1e-12)
+    y, z = RNG.standard_normal((4, 2)), RNG.standard_normal((2, 4))
+    for transpose in (False, True):
+        q = q_full.T if transpose else q_full
+        np.testing.assert_allclose(linalg.ormqr(a, t, paddle.to_tensor(y), True, transpose).numpy(), q @ y, atol=1e-12)
+        np.testing.assert_allclose(linalg.ormqr(a, t, paddle.to_tensor(z), False, transpose).numpy(), z @ q, atol=1e-12)
+    _check(lambda v: linalg.householder_product(v, t), packed)
+    with pytest.raises(ValueError, match="tau"):
+        linalg.householder_product(a, t[:2].expand([5, 2]))
+
+
+def test_decompositions_of_low_rank() -> None:
+    paddle.seed(0)
+    low = RNG.standard_normal((8, 3)) @ RNG.standard_normal((3, 6))
+    for x in (low, low.T, np.stack([low, 2 * low])):
+        u, s, v = (part.numpy() for part in linalg.svd_lowrank(paddle.to_tensor(x), q=3))
+        np.testing.assert_allclose((u * s[..., None, :]) @ np.swapaxes(v, -1, -2), x, atol=1e-9)
+    centred = low - low.mean(0)
+    u, s, v = (part.numpy() for part in linalg.pca_lowrank(paddle.to_tensor(low), q=3))
+    np.testing.assert_allclose((u * s) @ v.T, centred, atol=1e-9)
+    with pytest.raises(ValueError, match="q in"):
+        linalg.svd_lowrank(paddle.to_tensor(low), q=7)

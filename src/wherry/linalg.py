@@ -21,6 +21,7 @@ from wherry._generated.api_linalg import (
     triangular_solve,
 )
 from wherry._generated.api_paddle import diagonal, matmul
+from wherry.api.householder import householder_product, ormqr, pca_lowrank, svd_lowrank
 from wherry.api.linalg import vecdot
 from wherry.core import dtype as dt
 from wherry.tensor.tensor import Tensor
@@ -39,6 +40,7 @@ __all__ = [
     "eigh",
     "eigvals",
     "eigvalsh",
+    "householder_product",
     "inv",
     "lstsq",
     "lu",
@@ -50,11 +52,14 @@ __all__ = [
     "matrix_rank",
     "matrix_transpose",
     "multi_dot",
+    "ormqr",
+    "pca_lowrank",
     "pinv",
     "qr",
     "slogdet",
     "solve",
     "svd",
+    "svd_lowrank",
     "svdvals",
     "triangular_solve",
     "vecdot",
