@@ -298,10 +298,9 @@ ROWS = (
         "put_along_axis",
         puts("assign") + puts("add") + puts("mean"),
         put_along_axis,
-        FLOATS + COMPLEX + INTS,
+        FLOATS + COMPLEX + ("int32", "int64"),
         grad_inputs=(0, 2),
         grad_dtypes=BOTH,
-        tolerance={"int8": 1.0, "uint8": 1.0, "int16": 1.0},
     ),
     Row(
         "put_along_axis",

@@ -389,19 +389,23 @@ def atleast_3d(*inputs: Any, name: str | None = None) -> Any:
 
 def shape(input: Tensor) -> Tensor:
     """The dimensions as an int64 tensor. Source: paddle.shape."""
-    return tensor_from_array(np.array(input.impl.meta.shape, np.int64))
+    result: Tensor = tensor_from_array(np.array(input.impl.meta.shape, np.int64))
+    return result
 
 
 def rank(input: Tensor) -> Tensor:
     """The number of dimensions as a 0-D int32 tensor. Source: paddle.rank."""
-    return tensor_from_array(np.array(input.impl.meta.ndim, np.int32))
+    result: Tensor = tensor_from_array(np.array(input.impl.meta.ndim, np.int32))
+    return result
 
 
 def numel(x: Tensor, name: str | None = None) -> Tensor:
     """The number of elements as a 0-D int64 tensor. Source: paddle.numel."""
-    return tensor_from_array(np.array(x.impl.meta.size, np.int64))
+    result: Tensor = tensor_from_array(np.array(x.impl.meta.size, np.int64))
+    return result
 
 
 def is_empty(x: Tensor, name: str | None = None) -> Tensor:
     """Whether there are no elements, as a 0-D bool tensor. Source: paddle.is_empty."""
-    return tensor_from_array(np.array(x.impl.meta.size == 0))
+    result: Tensor = tensor_from_array(np.array(x.impl.meta.size == 0))
+    return result

@@ -116,7 +116,8 @@ def last_writer(places: Array, size: int) -> Array:
     order = np.arange(places.size)
     last = np.zeros(size, np.int64)
     last[places] = order
-    return last[places] == order
+    result: Array = last[places] == order
+    return result
 
 
 @kernel("scatter_grad", FLOATING_OR_COMPLEX)

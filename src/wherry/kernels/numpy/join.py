@@ -37,7 +37,8 @@ def split(x: Array, sections: tuple[int, ...], axis: int) -> list[Array]:
 @kernel("split_with_num", ALL)
 def split_with_num(x: Array, num: int, axis: int) -> list[Array]:
     """Views of equal size."""
-    return split(x, (x.shape[axis] // num,) * num, axis)
+    pieces: list[Array] = split(x, (x.shape[axis] // num,) * num, axis)
+    return pieces
 
 
 @kernel("unbind", ALL)
