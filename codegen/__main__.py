@@ -2,14 +2,15 @@
 
 import argparse
 import sys
+from pathlib import Path
 
 from codegen.build import build, stale, write
 from codegen.inventory import collect
 from codegen.parse import ROOT
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command; returns its exit status."""
+def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
+    """The command; returns its exit status. Sound entries are generated even where others are not."""
     parser = argparse.ArgumentParser(prog="python -m codegen", description=__doc__)
     parser.add_argument(
         "--check",
@@ -18,8 +19,8 @@ def main(arguments: list[str] | None = None) -> int:
         "or a generated file is out of date",
     )
     options = parser.parse_args(arguments)
-    package = ROOT / "src" / "wherry"
-    result = build(ROOT, collect(ROOT) if options.check else None)
+    package = root / "src" / "wherry"
+    result = build(root, collect(root) if options.check else None)
     for problem in result.problems:
         sys.stderr.write(f"{problem}\n")
     if options.check:
@@ -32,7 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1 if result.problems or old else 0
     changed = write(result.files, package)
     sys.stdout.write(f"{len(result.entries)} operations, {len(changed)} of {len(result.files)} files written\n")
-    return 0
+    return 1 if result.problems else 0
 
 
 if __name__ == "__main__":

@@ -20,16 +20,17 @@ ANNOTATIONS = {
     "double": "float",
     "bool": "bool",
     "str": "str",
-    "Scalar": "complex | Tensor",
+    "Scalar": "Number | Tensor",
     "IntArray": "int | Sequence[int | Tensor] | Tensor",
     "DataType": "DataType | str | None",
     "DataLayout": "str",
     "Place": "Place | str | None",
     "ViewChain": "Any",
 }
-ELEMENT_ANNOTATIONS = {"Scalar": "complex"}
+ELEMENT_ANNOTATIONS = {"Scalar": "Number"}
 
 TYPING_IMPORTS = """\
+# mypy: disable-error-code="no-any-return"
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,7 @@ from wherry._generated.op_defs import OPS
 from wherry.autograd.eager import eager, eager1, eager2, eager_inplace
 
 if TYPE_CHECKING:
+    from builtins import complex as Number
     from collections.abc import Sequence
 
     from wherry import Tensor

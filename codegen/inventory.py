@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from codegen.model import Location, Problem, shown
+from codegen.parse import ROOT
 
 PACKAGES = ("wherry.infermeta", "wherry.kernels.numpy", "wherry.grads")
 
@@ -41,7 +42,7 @@ class Inventory:
 def collect(root: Path) -> Inventory:
     """The inventory of the checkout at `root`."""
     command = [sys.executable, "-m", "codegen.inventory", str(root / "src")]
-    done = subprocess.run(command, check=False, cwd=root, capture_output=True, text=True)
+    done = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"could not look for rules and kernels:\n{done.stderr}")
     found = json.loads(done.stdout)

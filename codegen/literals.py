@@ -29,6 +29,10 @@ _PLACES = {"CPUPlace": "cpu", "GPUPlace": "gpu", "Place": None}
 _MARKED = re.compile(r"\s*(?:phi::|paddle::)?(?:experimental::)?(DataType|DataLayout|Backend)::(\w+)\s*$")
 
 
+class _Word(str):
+    """A data type, layout or place: text, but no string literal."""
+
+
 class LiteralError(ValueError):
     """A default that is no constant expression, or does not fit its type."""
 
@@ -46,8 +50,8 @@ def _evaluate(text: str) -> object:
     if marked:
         word = marked[2]
         if marked[1] == "DataLayout":
-            return word
-        return None if word == "UNDEFINED" else word.lower()
+            return _Word(word)
+        return None if word == "UNDEFINED" else _Word(word.lower())
     tokens = _tokens(text)
     parser = _Parser(tokens, text)
     value = parser.expression(0)
@@ -161,7 +165,8 @@ class _Parser:
         if self.peek() == "(" and last in _PLACES:
             self.take()
             self.take(")")
-            return _PLACES[last]
+            place = _PLACES[last]
+            return None if place is None else _Word(place)
         raise LiteralError(f"expected a C++ constant, received {word!r} in the default {self.text!r}")
 
 
@@ -192,7 +197,7 @@ def _fit(value: object, kind: ArgType, text: str) -> object:
         "float": lambda v: isinstance(v, (int, float)),
         "double": lambda v: isinstance(v, (int, float)),
         "Scalar": lambda v: isinstance(v, (int, float)),
-        "str": lambda v: isinstance(v, str),
+        "str": lambda v: isinstance(v, str) and not isinstance(v, _Word),
         "DataType": lambda v: v is None or isinstance(v, str),
         "DataLayout": lambda v: isinstance(v, str),
         "Place": lambda v: isinstance(v, str),
@@ -205,4 +210,4 @@ def _fit(value: object, kind: ArgType, text: str) -> object:
         return float(value)  # type: ignore[arg-type]
     if name in ("int", "int64_t", "size_t"):
         return int(value)  # type: ignore[call-overload]
-    return value
+    return str(value) if isinstance(value, _Word) else value

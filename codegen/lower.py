@@ -30,6 +30,8 @@ def lower(entries: list[Entry]) -> tuple[list[Entry], str, list[Problem]]:
             problems += check_forward(entry, forwards)
             if entry.kernel is None:
                 continue
+            # In a backward entry inplace lets memory be used again; here the result is always fresh.
+            entry = replace(entry, inplace=())
         if entry.backward and not entry.grad:
             backward = by_name.get(entry.backward)
             if backward is None:
@@ -151,8 +153,10 @@ def rule_source(entry: Entry, backward: Entry, problems: list[Problem]) -> str:
             return name
         # Only its shape and dtype are needed: a value of that shape that takes no memory stands for it.
         params[name + "_meta"] = "Meta"
-        if f"    {name} = " not in "\n".join(lines):
-            lines.append(f"    {name} = ops.expand(ops.full((), 0, {name}_meta.dtype), {name}_meta.shape)")
+        stand_in = f"ops.expand(ops.full((), 0, {name}_meta.dtype), {name}_meta.shape)"
+        if arg.name in backward.optional:
+            stand_in = f"None if {name}_meta is None else {stand_in}"
+        lines.append(f"    {name} = {stand_in}")
         return name
 
     if backward.kernel is not None:
