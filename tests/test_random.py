@@ -214,7 +214,7 @@ def test_states_come_back() -> None:
     with pytest.raises(ValueError, match="one state"):
         paddle.set_rng_state([])
     with pytest.raises(TypeError, match="get_state"):
-        paddle.set_rng_state([3])  # type: ignore[list-item]
+        paddle.set_rng_state([3])
     with pytest.raises(NotImplementedError, match="device"):
         paddle.get_rng_state("gpu")
 

@@ -85,7 +85,7 @@ class Generator:
         stream = self.numpy.bit_generator.state
         return GeneratorState(self._seed, stream)
 
-    def set_state(self, state: GeneratorState) -> None:
+    def set_state(self, state: Any) -> None:
         """Go back to a state; raises TypeError for anything else."""
         if not isinstance(state, GeneratorState):
             raise TypeError(f"expected a state that get_state() returned, received {type(state).__name__}")
@@ -120,7 +120,7 @@ def get_rng_state(device: str | None = None) -> list[GeneratorState]:
     return [DEFAULT.get_state()]
 
 
-def set_rng_state(state_list: list[GeneratorState], device: str | None = None) -> None:
+def set_rng_state(state_list: Any, device: str | None = None) -> None:
     """Go back to a state that `get_rng_state` returned; raises ValueError for a list of another length.
 
     Source: paddle.set_rng_state.
@@ -136,7 +136,7 @@ def get_cuda_rng_state() -> list[GeneratorState]:
     return []
 
 
-def set_cuda_rng_state(state_list: list[GeneratorState]) -> None:
+def set_cuda_rng_state(state_list: Any) -> None:
     """Set the states of the GPUs' generators; raises ValueError unless the list is empty. Source: paddle.set_cuda_rng_state."""
     if len(state_list) != 0:
         raise ValueError(f"expected an empty list (no GPU is in use), received {len(state_list)} states")
