@@ -35,8 +35,10 @@ METHODS = [
     "concat",
     "dsplit",
     "hsplit",
+    "repeat",
     "repeat_interleave",
     "split",
+    "split_with_sizes",
     "stack",
     "tensor_split",
     "tile",
@@ -209,6 +211,16 @@ def tile(x: Tensor, repeat_times: ShapeLike, *more: int, name: str | None = None
     Missing axes are put in front. Raises ValueError for a negative number of times. Source: paddle.tile.
     """
     return _C_ops.tile(x, dims_of(repeat_times, more))
+
+
+def repeat(input: Tensor, repeats: ShapeLike, *more: int) -> Tensor:
+    """tile under the name it has as a method: input repeated as a whole. Source: paddle.Tensor.repeat."""
+    return _C_ops.tile(input, dims_of(repeats, more))
+
+
+def split_with_sizes(x: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
+    """x cut along an axis into parts of the given sizes. Source: paddle.Tensor.split_with_sizes."""
+    return _C_ops.split(x, axes_of(split_sizes, "split_sizes"), dim)
 
 
 def repeat_interleave(

@@ -180,9 +180,9 @@ swapaxes = transpose
 swapdims = transpose
 
 
-def permute(input: Tensor, *dims: Any) -> Tensor:
-    """x with its axes in the order of `dims`, given as one sequence or as integers. Source: paddle.permute."""
-    return _C_ops.transpose(input, dims[0] if len(dims) == 1 else dims)
+def permute(input: Tensor, dims: Any, *more: int) -> Tensor:
+    """input with its axes in the order of `dims`, one sequence or several integers. Source: paddle.permute."""
+    return _C_ops.transpose(input, (dims, *more) if more else dims)
 
 
 def _t_perm(input: Tensor) -> tuple[int, ...]:
