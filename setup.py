@@ -56,6 +56,9 @@ def extensions() -> list[Extension]:
     """What mypyc makes of the engine; empty where it stays interpreted."""
     if os.environ.get("WHERRY_PURE") == "1":
         return []
+    if not {"build", "build_ext", "bdist_wheel", "install"} & set(sys.argv):
+        # Only metadata is wanted, which must not take as long as compiling.
+        return []
     compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
     if os.name != "nt" and shutil.which(compiler) is None:
         interpreted(f"there is no C compiler ({compiler})")
