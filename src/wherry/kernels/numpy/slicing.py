@@ -106,6 +106,8 @@ def as_strided_grad(
 @kernel("diagonal", ALL)
 def diagonal(x: Array, offset: int, axis1: int, axis2: int) -> Array:
     """A view."""
+    # Beyond the matrix every offset is as good as the first one there.
+    offset = max(min(offset, x.shape[axis2]), -x.shape[axis1])
     view = x.diagonal(offset, axis1, axis2)
     # NumPy hands diagonals out read-only.
     view.flags.writeable = x.flags.writeable
@@ -132,7 +134,7 @@ def tensor_unfold(input: Array, axis: int, size: int, step: int) -> Array:
     if 0 in dims:
         return input.reshape(-1)[:0].reshape(dims)
     steps = list(input.strides) + [input.strides[axis]]
-    steps[axis] *= step
+    steps[axis] *= step if windows > 1 else 1
     return np.ndarray(dims, input.dtype, input, 0, tuple(steps))
 
 
