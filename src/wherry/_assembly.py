@@ -27,8 +27,9 @@ def _load_operations() -> None:
     for module in bind.import_package("wherry.grads"):
         bind.register_rules(module)
     from wherry import _C_ops
-    from wherry._generated import raw_ops
+    from wherry._generated import raw_ops, rules
 
+    bind.register_rules(rules)
     REGISTRY.ops = OPS
     REGISTRY.recorded_ops = _C_ops
     REGISTRY.raw_ops = raw_ops

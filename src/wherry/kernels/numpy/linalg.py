@@ -20,7 +20,10 @@ def matmul(x: Array, y: Array, transpose_x: bool, transpose_y: bool) -> Array:
     if x.ndim > 2 and y.ndim == 2 and x.flags.c_contiguous:
         # One product with all rows beats one for each matrix of the batch.
         lead = x.shape[:-1]
-        return np.matmul(x.reshape(math.prod(lead), x.shape[-1]), y).reshape(lead + y.shape[-1:])
+        return x.reshape(math.prod(lead), x.shape[-1]).dot(y).reshape(lead + y.shape[-1:])
+    if x.ndim == 2 and y.ndim == 2:
+        # The same BLAS call with half of np.matmul's overhead.
+        return x.dot(y)
     return np.matmul(x, y)  # type: ignore[no-any-return]
 
 
