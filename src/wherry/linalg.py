@@ -219,19 +219,33 @@ def matrix_rank(
     if tol is not None and (atol is not None or rtol is not None):
         raise ValueError("expected tol alone, or atol and rtol without tol, received both")
     x = x.detach()
-    values = _C_ops.abs(_C_ops.eigvalsh(x, "L")) if hermitian else _C_ops.svdvals(x)
+    if hermitian:
+        values = _C_ops.abs(_C_ops.eigvalsh(x, "L"))
+        largest = _C_ops.maximum(_end(values, 0), _end(values, -1))
+    else:
+        values = _C_ops.svdvals(x)
+        largest = _end(values, 0)
     if tol is not None:
         bound = _bound(tol, values)
     else:
         if rtol is None:
             rtol = _epsilon(values.dtype) * max(x.shape[-2:]) if atol is None else 0.0
-        largest = _C_ops.max(values, [-1], False)
         bound = largest * _bound(rtol, values)
         if atol is not None:
             bound = _C_ops.maximum(bound, _bound(atol, values) + largest * 0.0)
     if bound.ndim:
         bound = _C_ops.reshape(bound, [*bound.shape, 1])
     return _C_ops.sum((values > bound).astype("int64"), [-1], None, False)
+
+
+def _end(values: Tensor, position: int) -> Tensor:
+    """The first (0) or last (-1) of the values in the last axis; zeros where it is empty."""
+    size = values.shape[-1]
+    if size == 0:
+        return _C_ops.full(list(values.shape[:-1]), 0.0, values.dtype)
+    start = position % size
+    part = _C_ops.slice(values, [values.ndim - 1], [start], [start + 1])
+    return _C_ops.reshape(part, list(values.shape[:-1]))
 
 
 def _bound(value: Any, values: Tensor) -> Tensor:
@@ -263,13 +277,17 @@ def lstsq(
     bound = epsilon * max(m, n) if rcond is None else float(rcond)
     solution, residuals, rank, values = _C_ops.lstsq(x.detach(), y.detach(), 0.0 if driver == "gels" else bound)
     nothing = _C_ops.full([0], 0.0, residuals.dtype)
-    if driver == "gelsy" or m <= n or bool((rank < n).any()):
+    if driver == "gelsy" or m <= n or _any(rank < n):
         residuals = nothing
     if driver in ("gels", "gelsy"):
         values = nothing
     if driver == "gels":
         rank = _C_ops.full([0], 0, dt.int64)
     return solution, residuals, rank, values
+
+
+def _any(condition: Tensor) -> bool:
+    return int(_C_ops.sum(condition, [], None, False)) > 0
 
 
 def lu(x: Tensor, pivot: bool = True, get_infos: bool = False, name: str | None = None) -> Any:
@@ -314,7 +332,7 @@ def cond(x: Tensor, p: Any = None, name: str | None = None) -> Tensor:
     _is_matrix_stack(x)
     if p is None or p in (2, -2):
         values = svdvals(x)
-        largest, smallest = _C_ops.max(values, [-1], False), _C_ops.min(values, [-1], False)
+        largest, smallest = _end(values, 0), _end(values, -1)
         return smallest / largest if p == -2 else largest / smallest
     if p not in ("fro", "nuc", 1, -1, math.inf, -math.inf):
         raise ValueError(f"expected p None, 'fro', 'nuc', 1, -1, 2, -2, inf or -inf, received {p!r}")
@@ -359,7 +377,7 @@ def cov(
             continue
         if given.ndim != 1 or given.shape[0] != count:
             raise ValueError(f"expected {name_} of shape [{count}], received {list(given.shape)}")
-        if bool((given < 0).any()):
+        if _any(given < 0):
             raise ValueError(f"expected {name_} >= 0, received a negative one")
         part = given.astype(x.dtype)
         weights = part if weights is None else weights * part
@@ -426,7 +444,8 @@ def matrix_exp(x: Tensor, name: str | None = None) -> Tensor:
         raise ValueError(f"expected square matrices in the last two axes of x, received shape {list(x.shape)}")
     if x.size == 0:
         return _C_ops.assign(x)
-    norm = float(_C_ops.max(_C_ops.sum(_C_ops.abs(x.detach()), [-2], None, False), [], False))
+    sums = _C_ops.sum(_C_ops.abs(x.detach()), [-2], None, False)
+    norm = max(_C_ops.reshape(sums, [-1]).tolist())
     squarings = max(0, math.ceil(math.log2(norm / _PADE_NORM))) if norm > 0.0 and math.isfinite(norm) else 0
     a = x * 2.0**-squarings
     one = _identity(x)
