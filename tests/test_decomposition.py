@@ -135,8 +135,9 @@ def test_eig_gradient(kind: str) -> None:
 
 
 def test_pinv_gradient_of_hermitian_and_deficient_matrices() -> None:
-    x = _spread(3, 3)
-    _check(lambda t: linalg.pinv(_symmetric(t), hermitian=True), x @ x.T)
+    for kind in KINDS:
+        x = _spread(3, 3, kind)
+        _check(lambda t: linalg.pinv(_symmetric(t), hermitian=True), x @ x.conj().T)
     # Along a family of constant rank.
     left, right = RNG.standard_normal((4, 2)), RNG.standard_normal((2, 3))
     fixed = paddle.to_tensor(right)
