@@ -100,4 +100,4 @@ oracle: build $(ORACLE)/.stamp ## Compare behaviour with real Paddle 3.3.1
 
 .PHONY: clean
 clean: ## Remove everything that was built
-	rm -rf $(VENV) $(COMPILED) $(ORACLE) .venv-bench-* build dist src/wherry/_generated src/wherry/_C_ops.py src/*.egg-info
+	rm -rf $(VENV) $(COMPILED) $(ORACLE) .venv-bench-* build dist src/wherry/_generated src/wherry/_C_ops.py src/wherry/api/__init__.pyi src/*.egg-info

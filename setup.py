@@ -17,17 +17,19 @@ from setuptools.command.build_ext import build_ext
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT))
 
-from codegen.build import build, write  # noqa: E402
+from codegen import build  # noqa: E402
 
 REQUIRED = os.environ.get("WHERRY_COMPILED") == "1"
 
 
 def generate() -> None:
     """Write the generated modules; a broken entry stops the build."""
-    result = build(ROOT)
+    result = build.build(ROOT)
     if result.problems:
         sys.exit("\n".join(str(p) for p in result.problems))
-    write(result.files, ROOT / "src" / "wherry")
+    _, missing = build.generate(ROOT, result)
+    if missing:
+        sys.stderr.write(f"wherry: {missing}\n")
 
 
 def interpreted(reason: str) -> None:

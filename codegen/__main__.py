@@ -4,8 +4,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from codegen.build import build, stale, write
+from codegen import stubs
+from codegen.build import build, differing, generate, leftovers
 from codegen.inventory import collect
+from codegen.model import Location, Problem
 from codegen.parse import ROOT
 
 
@@ -24,15 +26,25 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     for problem in result.problems:
         sys.stderr.write(f"{problem}\n")
     if options.check:
-        old = stale(result.files, package)
+        files = result.files
+        try:
+            files = files | stubs.collect(root)
+        except RuntimeError as error:
+            result.problems.append(
+                Problem(Location("src/wherry/__init__.py", 1), f"the package does not import: {error}")
+            )
+            sys.stderr.write(f"{result.problems[-1]}\n")
+        old = differing(files, package) + leftovers(files, package)
         for name in old:
             sys.stderr.write(f"src/wherry/{name}: out of date; run python -m codegen\n")
         sys.stdout.write(
             f"{len(result.entries)} operations, {len(result.problems)} problems, {len(old)} files out of date\n"
         )
         return 1 if result.problems or old else 0
-    changed = write(result.files, package)
-    sys.stdout.write(f"{len(result.entries)} operations, {len(changed)} of {len(result.files)} files written\n")
+    changed, missing = generate(root, result)
+    if missing:
+        sys.stderr.write(f"{missing}\n")
+    sys.stdout.write(f"{len(result.entries)} operations, {len(changed)} files written\n")
     return 1 if result.problems else 0
 
 

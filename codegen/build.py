@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from codegen import stubs
 from codegen.check import check
 from codegen.emit import emit
 from codegen.inventory import Inventory
@@ -40,28 +41,41 @@ def build(root: Path = ROOT, inventory: Inventory | None = None) -> Build:
     return Build(list(unique.values()), files, problems)
 
 
-def stale(files: dict[str, str], package: Path) -> list[str]:
-    """The generated files that are missing, differ, or should not be there."""
-    wrong = [
-        n
-        for n, text in files.items()
-        if not (package / n).exists() or (package / n).read_text(encoding="utf-8") != text
-    ]
+def differing(files: dict[str, str], package: Path) -> list[str]:
+    """The files that are missing or hold another text."""
+    return sorted(n for n, t in files.items() if not (package / n).exists() or (package / n).read_text("utf-8") != t)
+
+
+def leftovers(files: dict[str, str], package: Path) -> list[str]:
+    """Modules among the generated ones that are generated no longer."""
     present = {p.relative_to(package).as_posix() for p in (package / "_generated").glob("*.py")}
-    return sorted(wrong + list(present - files.keys()))
+    return sorted(present - files.keys())
 
 
 def write(files: dict[str, str], package: Path) -> list[str]:
-    """Write what has changed and remove what is no longer generated; returns the names."""
-    changed = stale(files, package)
+    """Write the files that differ; returns their names."""
+    changed = differing(files, package)
     for name in changed:
         path = package / name
-        if name not in files:
-            path.unlink()
-            continue
         path.parent.mkdir(parents=True, exist_ok=True)
         # In one step, so that an import going on elsewhere never sees half a file.
         beside = path.with_name(f"{path.name}.{os.getpid()}")
         beside.write_text(files[name], encoding="utf-8")
         beside.replace(path)
     return changed
+
+
+def generate(root: Path, result: Build) -> tuple[list[str], str]:
+    """Write everything below src/wherry, the type stubs last, for they are read off the package.
+
+    Returns what changed, and why there are no stubs ("" where there are).
+    """
+    package = root / "src" / "wherry"
+    changed = write(result.files, package)
+    for name in leftovers(result.files, package):
+        (package / name).unlink()
+        changed.append(name)
+    try:
+        return changed + write(stubs.collect(root), package), ""
+    except RuntimeError as error:
+        return changed, f"no type stubs, for the package does not import: {error}"

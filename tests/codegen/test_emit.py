@@ -14,7 +14,7 @@ import pytest
 
 import wherry
 from codegen.__main__ import main
-from codegen.build import stale, write
+from codegen.build import differing, leftovers, write
 from codegen.emit import emit
 from codegen.lower import lower
 from codegen.parse import parse_files
@@ -50,16 +50,17 @@ def test_every_generated_file_compiles_and_says_what_it_is() -> None:
         assert "do not edit" in (ast.get_docstring(ast.parse(text)) or "")
 
 
-def test_build_is_up_to_date_and_write_is_quiet(tmp_path: Path) -> None:
+def test_write_is_quiet_and_leftovers_are_found(tmp_path: Path) -> None:
     files = {"_generated/a.py": "a = 1\n", "_C_ops.py": "b = 2\n"}
     assert write(files, tmp_path) == ["_C_ops.py", "_generated/a.py"]
     assert write(files, tmp_path) == []
     (tmp_path / "_generated" / "old.py").write_text("")
     (tmp_path / "_generated" / "a.py").write_text("changed\n")
-    assert stale(files, tmp_path) == ["_generated/a.py", "_generated/old.py"]
+    assert differing(files, tmp_path) == ["_generated/a.py"]
+    assert leftovers(files, tmp_path) == ["_generated/old.py"]
     write(files, tmp_path)
-    assert sorted(p.name for p in (tmp_path / "_generated").iterdir()) == ["a.py"]
     assert (tmp_path / "_generated" / "a.py").read_text() == "a = 1\n"
+    assert sorted(p.name for p in (tmp_path / "_generated").iterdir()) == ["a.py", "old.py"]
 
 
 def test_a_bad_entry_is_reported_and_the_others_are_generated(
@@ -73,13 +74,13 @@ def test_a_bad_entry_is_reported_and_the_others_are_generated(
     assert "def a(x: Tensor)" in (tmp_path / "src" / "wherry" / "_C_ops.py").read_text()
     (tmp_path / "ops" / "x.yaml").write_text(good)
     assert main([], tmp_path) == 0
-    assert "1 operations, 0 of" in capsys.readouterr().out
+    assert "1 operations, 0 files written" in capsys.readouterr().out
 
 
 def test_check_fails_where_a_file_is_out_of_date(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("codegen.__main__.stale", lambda files, package: ["_C_ops.py"])
+    monkeypatch.setattr("codegen.__main__.differing", lambda files, package: ["_C_ops.py"])
     assert main(["--check"]) == 1
     assert "src/wherry/_C_ops.py: out of date; run python -m codegen" in capsys.readouterr().err
 

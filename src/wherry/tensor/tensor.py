@@ -1,7 +1,7 @@
 """`Tensor`: the class users hold. Operations are attached as methods from the op entries and the api modules."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -45,7 +45,14 @@ class _Names:
 _NAMES = _Names()
 
 
-class Tensor(NativeTensor):
+if TYPE_CHECKING:
+    # The methods that are attached at import, as editors and type checkers see them.
+    from wherry._generated.tensor_methods import TensorMethods as _TensorBase
+else:
+    _TensorBase = NativeTensor
+
+
+class Tensor(_TensorBase):
     """A multi-dimensional array that operations on it can be differentiated through.
 
     Make one with `to_tensor`, a creation function, or `Tensor(data)`. `stop_gradient` is True at first: set it to False to get gradients.
