@@ -166,7 +166,9 @@ def test_determinant_gradient_of_singular_matrices() -> None:
 @pytest.mark.parametrize("n", [-2, -1, 0, 1, 2, 5])
 def test_matrix_power(n: int) -> None:
     x = _spread(3, 3)
-    np.testing.assert_allclose(linalg.matrix_power(paddle.to_tensor(x), n).numpy(), np.linalg.matrix_power(x, n), rtol=1e-9)
+    np.testing.assert_allclose(
+        linalg.matrix_power(paddle.to_tensor(x), n).numpy(), np.linalg.matrix_power(x, n), rtol=1e-9
+    )
     if n:
         _check(lambda t: linalg.matrix_power(t, n), x, order=1 if n == 1 else 2)
 
@@ -174,7 +176,9 @@ def test_matrix_power(n: int) -> None:
 @pytest.mark.parametrize("scale", [0.0, 1e-3, 1.0, 40.0])
 def test_matrix_exp(scale: float) -> None:
     x = _spread(3, 3) * scale
-    np.testing.assert_allclose(linalg.matrix_exp(paddle.to_tensor(x)).numpy(), scipy.linalg.expm(x), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        linalg.matrix_exp(paddle.to_tensor(x)).numpy(), scipy.linalg.expm(x), rtol=1e-9, atol=1e-12
+    )
     if scale == 1.0:
         _check(linalg.matrix_exp, x)
 
@@ -276,7 +280,15 @@ def test_multi_dot() -> None:
 
 def test_matrices_that_are_refused() -> None:
     singular, wide = paddle.zeros([2, 2]), paddle.ones([2, 3])
-    for function in (linalg.inv, linalg.det, linalg.slogdet, linalg.cholesky, linalg.eigh, linalg.eig, linalg.matrix_exp):
+    for function in (
+        linalg.inv,
+        linalg.det,
+        linalg.slogdet,
+        linalg.cholesky,
+        linalg.eigh,
+        linalg.eig,
+        linalg.matrix_exp,
+    ):
         with pytest.raises(ValueError, match="square"):
             function(wide)
     with pytest.raises(ValueError, match="singular"):

@@ -23,7 +23,8 @@ class _Owner:
 
 
 @pytest.mark.parametrize(
-    "dtype", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128"]
+    "dtype",
+    ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128"],
 )
 def test_every_dtype_goes_through(dtype: str) -> None:
     x = paddle.ones([2, 3], dtype)

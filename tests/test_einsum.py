@@ -120,7 +120,9 @@ def test_inner_outer_and_vecdot() -> None:
     np.testing.assert_allclose(paddle.mm(x[0], y.transpose([1, 0])).numpy(), a[0] @ b.T)
     assert paddle.inner(paddle.to_tensor(2.0), paddle.to_tensor([1.0, 2.0])).tolist() == [2.0, 4.0]
     z = a + 1j * a[::-1]
-    np.testing.assert_allclose(paddle.vecdot(paddle.to_tensor(z), paddle.to_tensor(z)).numpy(), np.sum(z.conj() * z, -1))
+    np.testing.assert_allclose(
+        paddle.vecdot(paddle.to_tensor(z), paddle.to_tensor(z)).numpy(), np.sum(z.conj() * z, -1)
+    )
     with pytest.raises(ValueError, match="last sizes"):
         paddle.inner(x, x[..., :3])
 

@@ -16,7 +16,9 @@ NORMS = ("backward", "ortho", "forward")
 
 
 def _input(name: str) -> Any:
-    return REAL if name.lstrip("i").startswith("rfft") and not name.startswith("ir") or name.startswith("ih") else COMPLEX
+    return (
+        REAL if name.lstrip("i").startswith("rfft") and not name.startswith("ir") or name.startswith("ih") else COMPLEX
+    )
 
 
 @pytest.mark.parametrize("norm", NORMS)

@@ -13,7 +13,7 @@ DEFAULTS: dict[str, Any] = {"precision": 8, "threshold": 1000, "edgeitems": 3, "
 
 # Array, options, and the elements as Paddle 3.3.1 printed them, line by line (without the first line's indentation).
 EXPECTED: list[tuple[Any, dict[str, Any], list[str]]] = [
-    (np.arange(6, dtype="float32").reshape(2,3), {}, ["[[0., 1., 2.],", "        [3., 4., 5.]]"]),
+    (np.arange(6, dtype="float32").reshape(2, 3), {}, ["[[0., 1., 2.],", "        [3., 4., 5.]]"]),
     (np.array([1.5, 2.25, -3.125], "float32"), {}, ["[ 1.50000000,  2.25000000, -3.12500000]"]),
     (np.array([1.0, 2.0], "float64"), {}, ["[1., 2.]"]),
     (np.array(3.14159265358979, "float64"), {}, ["3.14159265"]),
@@ -28,19 +28,19 @@ EXPECTED: list[tuple[Any, dict[str, Any], list[str]]] = [
     (np.array([[1, 2], [300, 4]], "int32"), {}, ["[[1  , 2  ],", "        [300, 4  ]]"]),
     (np.array([1, 200], "uint8"), {}, ["[1  , 200]"]),
     (np.array([-1, 100], "int8"), {}, ["[-1 , 100]"]),
-    (np.array([1+2j, -3.5-4.25j], "complex64"), {}, ["[ (1.00000000+2.00000000j), (-3.50000000-4.25000000j)]"]),
+    (np.array([1 + 2j, -3.5 - 4.25j], "complex64"), {}, ["[ (1.00000000+2.00000000j), (-3.50000000-4.25000000j)]"]),
     (
-        np.array([[1+2j, 0.5j], [-1-1j, 100.25+3j]], "complex128"),
+        np.array([[1 + 2j, 0.5j], [-1 - 1j, 100.25 + 3j]], "complex128"),
         {},
         [
             "[[ (1.00000000+2.00000000j) ,  (0.00000000+0.50000000j) ],",
             "        [(-1.00000000-1.00000000j) , (100.25000000+3.00000000j)]]",
         ],
     ),
-    (np.array(1+2j, "complex64"), {}, ["(1.00000000+2.00000000j)"]),
-    (np.array([1+2j], "complex64"), {}, ["[(1.00000000+2.00000000j)]"]),
+    (np.array(1 + 2j, "complex64"), {}, ["(1.00000000+2.00000000j)"]),
+    (np.array([1 + 2j], "complex64"), {}, ["[(1.00000000+2.00000000j)]"]),
     (
-        np.array([1e-3+2e5j, 1e10-1e-10j], "complex64"),
+        np.array([1e-3 + 2e5j, 1e10 - 1e-10j], "complex64"),
         {},
         [
             "[(0.00100000+200000.00000000j)     , (10000000000.00000000-0.00000000j)]",
@@ -51,7 +51,7 @@ EXPECTED: list[tuple[Any, dict[str, Any], list[str]]] = [
     (np.array(np.nan, "float32"), {}, ["nan"]),
     (np.array(-np.inf, "float64"), {}, ["-inf."]),
     (
-        np.array([complex("nan"), complex(np.inf, -np.inf), 1+1j], "complex64"),
+        np.array([complex("nan"), complex(np.inf, -np.inf), 1 + 1j], "complex64"),
         {},
         [
             "[(nan+0.00000000j)       , (inf-infj)              ,",
@@ -205,7 +205,7 @@ EXPECTED: list[tuple[Any, dict[str, Any], list[str]]] = [
     ),
     ((np.arange(1001) % 2).astype(bool), {}, ["[False, True , False, ..., False, True , False]"]),
     (
-        np.arange(1100).astype("complex64") * (1+0.5j),
+        np.arange(1100).astype("complex64") * (1 + 0.5j),
         {},
         [
             "[(0.00000000+0.00000000j)     , (1.00000000+0.50000000j)     ,",
@@ -231,7 +231,7 @@ EXPECTED: list[tuple[Any, dict[str, Any], list[str]]] = [
     ),
     (np.array([1.0, 20000.0], "float32"), {"sci_mode": True}, ["[1.00000000e+00, 2.00000000e+04]"]),
     (np.array([1, 2, 3], "int64"), {"sci_mode": True}, ["[1, 2, 3]"]),
-    (np.array([1+2j], "complex64"), {"sci_mode": True}, ["[(1.00000000e+00+2.00000000e+00j)]"]),
+    (np.array([1 + 2j], "complex64"), {"sci_mode": True}, ["[(1.00000000e+00+2.00000000e+00j)]"]),
     (
         np.array([1.0, np.nan, np.inf], "float32"),
         {"sci_mode": True},
@@ -263,7 +263,7 @@ EXPECTED: list[tuple[Any, dict[str, Any], list[str]]] = [
         ],
     ),
     (
-        np.arange(64, dtype="int32").reshape(4,4,4),
+        np.arange(64, dtype="int32").reshape(4, 4, 4),
         {"threshold": 10, "edgeitems": 1},
         [
             "[[[0 , ..., 3 ],",
@@ -291,7 +291,7 @@ EXPECTED: list[tuple[Any, dict[str, Any], list[str]]] = [
         ],
     ),
     (
-        np.arange(40, dtype="float32").reshape(2,20),
+        np.arange(40, dtype="float32").reshape(2, 20),
         {"linewidth": 60},
         [
             "[[0. , 1. , 2. , 3. , 4. , 5. , 6. , 7. , 8. , 9. ,",
@@ -312,7 +312,7 @@ EXPECTED: list[tuple[Any, dict[str, Any], list[str]]] = [
     (np.array([1e-40, 1.0], "float64"), {}, ["[0.00000000, 1.        ]"]),
     (np.array([2**62, -1], "int64"), {}, ["[4611686018427387904, -1                 ]"]),
     (
-        np.array([0.5+0j, 1j, -0.25], "complex128"),
+        np.array([0.5 + 0j, 1j, -0.25], "complex128"),
         {},
         [
             "[ (0.50000000+0.00000000j),  (0.00000000+1.00000000j),",
@@ -341,10 +341,10 @@ EXPECTED: list[tuple[Any, dict[str, Any], list[str]]] = [
     (np.array(12345.678, "float64"), {"precision": 2}, ["12345.68"]),
     (np.array(12345.678, "float64"), {"sci_mode": True}, ["1.23456780e+04"]),
     (np.zeros((0,), "bool"), {}, ["[]"]),
-    (np.array([0-1j, 1], "complex64"), {}, ["[(0.00000000-1.00000000j), (1.00000000+0.00000000j)]"]),
+    (np.array([0 - 1j, 1], "complex64"), {}, ["[(0.00000000-1.00000000j), (1.00000000+0.00000000j)]"]),
     (np.array([complex(-0.0, 1), 1], "complex64"), {}, ["[(-0.00000000+1.00000000j), (1.00000000+0.00000000j) ]"]),
     (
-        np.array([complex(0, -1), complex(0.5,2)], "complex64"),
+        np.array([complex(0, -1), complex(0.5, 2)], "complex64"),
         {},
         [
             "[(0.00000000-1.00000000j), (0.50000000+2.00000000j)]",

@@ -360,4 +360,3 @@ def _complex_to_real(
     last = 0 if sizes is None else sizes[-1]
     spectrum = None if sizes is None else sizes[:-1] + (sizes[-1] // 2 + 1,)
     return _C_ops.fft_c2r(_resize(x, where, spectrum), where, norm, forward, last)
-

@@ -190,9 +190,7 @@ def _chain(parts: list[Tensor]) -> Tensor:
     for span in range(1, n):
         for i in range(n - span):
             j = i + span
-            options = [
-                (cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)
-            ]
+            options = [(cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)]
             cost[i][j], cut[i][j] = min(options)
 
     def product(i: int, j: int) -> Tensor:

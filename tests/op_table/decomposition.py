@@ -52,9 +52,7 @@ def _slogdet(x: Any) -> Any:
     return np.stack((det / abs(det), np.log(abs(det))))
 
 
-def _triangular_solve(
-    x: Any, y: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
-) -> Any:
+def _triangular_solve(x: Any, y: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
     shape = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
     xs = np.broadcast_to(x, shape + x.shape[-2:]).reshape(-1, *x.shape[-2:])
     ys = np.broadcast_to(y, shape + y.shape[-2:]).reshape(-1, *y.shape[-2:])

@@ -31,6 +31,4 @@ def polar(abs: Tensor, angle: Tensor, name: str | None = None, *, out: Tensor | 
     """Complex tensor of absolute values and arguments, which broadcast. Source: paddle.polar."""
     if out is not None:
         raise NotImplementedError("the argument out is not supported; assign the result")
-    return _C_ops.complex(
-        _C_ops.multiply(abs, _C_ops.cos(angle)), _C_ops.multiply(abs, _C_ops.sin(angle))
-    )
+    return _C_ops.complex(_C_ops.multiply(abs, _C_ops.cos(angle)), _C_ops.multiply(abs, _C_ops.sin(angle)))

@@ -128,9 +128,7 @@ def new_zeros(
 ) -> Tensor:
     """Zeros of a shape, in this tensor's dtype unless dtype says otherwise. Source: paddle.Tensor.new_zeros."""
     shape = _size(size, more)
-    return new_full(
-        var, shape, 0, dtype=dtype, device=device, requires_grad=requires_grad, pin_memory=pin_memory
-    )
+    return new_full(var, shape, 0, dtype=dtype, device=device, requires_grad=requires_grad, pin_memory=pin_memory)
 
 
 def new_ones(
@@ -144,9 +142,7 @@ def new_ones(
 ) -> Tensor:
     """Ones of a shape, in this tensor's dtype unless dtype says otherwise. Source: paddle.Tensor.new_ones."""
     shape = _size(size, more)
-    return new_full(
-        var, shape, 1, dtype=dtype, device=device, requires_grad=requires_grad, pin_memory=pin_memory
-    )
+    return new_full(var, shape, 1, dtype=dtype, device=device, requires_grad=requires_grad, pin_memory=pin_memory)
 
 
 def new_empty(

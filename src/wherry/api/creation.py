@@ -80,9 +80,7 @@ def number(value: Any, name: str) -> Any:
     raise TypeError(f"expected {name} to be a number or a tensor of one element, received {type(value).__name__}")
 
 
-def to_tensor(
-    data: Any, dtype: DTypeLike | None = None, place: Any = None, stop_gradient: bool = True
-) -> Tensor:
+def to_tensor(data: Any, dtype: DTypeLike | None = None, place: Any = None, stop_gradient: bool = True) -> Tensor:
     """A tensor with a copy of the data: a number, nested lists or tuples of numbers or tensors, a NumPy array, or a
     tensor.
 
@@ -368,9 +366,7 @@ def linspace(
 
     Raises ValueError for a negative num. Source: paddle.linspace.
     """
-    made = _C_ops.linspace(
-        number(start, "start"), number(stop, "stop"), int(number(num, "num")), float_dtype(dtype)
-    )
+    made = _C_ops.linspace(number(start, "start"), number(stop, "stop"), int(number(num, "num")), float_dtype(dtype))
     return finished(made, out, device, requires_grad)
 
 

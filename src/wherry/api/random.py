@@ -160,9 +160,7 @@ def _complex_default() -> dt.DataType:
     return dt.complex128 if get_default() is dt.float64 else dt.complex64
 
 
-def log_normal(
-    mean: Any = 1.0, std: Any = 2.0, shape: ShapeLike | None = None, name: str | None = None
-) -> Tensor:
+def log_normal(mean: Any = 1.0, std: Any = 2.0, shape: ShapeLike | None = None, name: str | None = None) -> Tensor:
     """Exponentials of what `normal` draws, with the same arguments. Source: paddle.log_normal."""
     return normal(mean, std, shape).exp()
 

@@ -24,9 +24,13 @@ def explicit(equation: str, ndims: tuple[int, ...]) -> str:
     for term in terms + [right]:
         for label in term:
             if label != "." and not (label.isascii() and label.isalpha()):
-                raise ValueError(f"expected letters, commas, -> and ... in the equation, received {label!r} in {equation!r}")
+                raise ValueError(
+                    f"expected letters, commas, -> and ... in the equation, received {label!r} in {equation!r}"
+                )
         if term.count(".") > 1:
-            raise ValueError(f"expected at most one ... in a term, received {term.replace('.', '...')!r} in {equation!r}")
+            raise ValueError(
+                f"expected at most one ... in a term, received {term.replace('.', '...')!r} in {equation!r}"
+            )
     hidden = 0
     for i, (term, ndim) in enumerate(zip(terms, ndims)):
         more = ndim - len(term.replace(".", ""))
@@ -46,7 +50,9 @@ def explicit(equation: str, ndims: tuple[int, ...]) -> str:
         out = right.replace(".", names)
         for label in out:
             if not any(label in term for term in full):
-                raise ValueError(f"expected every output label in an operand's term, received {label!r} in {equation!r}")
+                raise ValueError(
+                    f"expected every output label in an operand's term, received {label!r} in {equation!r}"
+                )
             if out.count(label) > 1:
                 raise ValueError(f"expected different output labels, received {label!r} twice in {equation!r}")
     else:
@@ -67,7 +73,9 @@ def label_sizes(terms: tuple[str, ...], shapes: list[tuple[int, ...]]) -> dict[s
     sizes: dict[str, int] = {}
     for i, (term, shape) in enumerate(zip(terms, shapes)):
         if len(term) != len(shape):
-            raise ValueError(f"expected operand {i} to have {len(term)} dimensions for {term!r}, received shape {list(shape)}")
+            raise ValueError(
+                f"expected operand {i} to have {len(term)} dimensions for {term!r}, received shape {list(shape)}"
+            )
         for label, size in zip(term, shape):
             known = sizes.get(label, 1)
             if known == 1:

@@ -144,4 +144,6 @@ def set_cuda_rng_state(state_list: Any) -> None:
 
 def _check_device(device: object) -> None:
     if device is not None and device != "cpu":
-        raise NotImplementedError(f"expected device None or 'cpu', received {device!r}: random states of other devices do not exist")
+        raise NotImplementedError(
+            f"expected device None or 'cpu', received {device!r}: random states of other devices do not exist"
+        )

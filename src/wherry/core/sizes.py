@@ -17,7 +17,9 @@ def arange_length(start: Any, end: Any, step: Any, dtype: DataType) -> int:
     if dtype.is_integer:
         start, end, step = int(start), int(end), int(step)
     if step == 0:
-        raise ValueError("expected a step other than 0 (for an integer dtype, after cutting it to an integer), received 0")
+        raise ValueError(
+            "expected a step other than 0 (for an integer dtype, after cutting it to an integer), received 0"
+        )
     if dtype.is_integer:
         count: int = -((start - end) // step)
     else:
@@ -45,5 +47,7 @@ def cross_axis(shape: tuple[int, ...], axis: int) -> int:
     if not -ndim <= axis < ndim:
         raise ValueError(f"expected axis in [{-ndim}, {ndim}) for shape {list(shape)}, received {axis}")
     if shape[axis] != 3:
-        raise ValueError(f"expected size 3 in axis {axis} for a cross product, received {shape[axis]} in shape {list(shape)}")
+        raise ValueError(
+            f"expected size 3 in axis {axis} for a cross product, received {shape[axis]} in shape {list(shape)}"
+        )
     return axis % ndim

@@ -149,9 +149,7 @@ def qr_grad(ops: Ops, x: Value, q: Value, r: Value, q_grad: Value, r_grad: Value
 
 
 def _qr_grad_tall(ops: Ops, q: Value, r: Value, q_grad: Value, r_grad: Value) -> Value:
-    inner = ops.subtract(
-        ops.matmul(r_grad, conj(ops, r), False, True), ops.matmul(conj(ops, q), q_grad, True, False)
-    )
+    inner = ops.subtract(ops.matmul(r_grad, conj(ops, r), False, True), ops.matmul(conj(ops, q), q_grad, True, False))
     above = ops.triu(inner, 1)
     on = ops.multiply(_as(ops, ops.real(inner), inner) if inner.meta.dtype.is_complex else inner, _identity(ops, inner))
     mirrored = ops.add(ops.add(above, _adjoint(ops, above)), on)

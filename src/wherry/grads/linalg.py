@@ -37,9 +37,7 @@ def _reduced(ops: Ops, grad: Value, meta: Meta) -> Value:
     return ops.reshape(grad, meta.shape)
 
 
-def matmul_grad_x(
-    ops: Ops, x_meta: Meta, y: Value, out_grad: Value, transpose_x: bool, transpose_y: bool
-) -> Value:
+def matmul_grad_x(ops: Ops, x_meta: Meta, y: Value, out_grad: Value, transpose_x: bool, transpose_y: bool) -> Value:
     transposed = transpose_x and x_meta.ndim > 1
     grad = _out_grad_as_matrix(ops, out_grad, x_meta.ndim, y.meta.ndim)
     if y.meta.ndim == 1:
@@ -50,9 +48,7 @@ def matmul_grad_x(
     return _reduced(ops, ops.matmul(grad, y, False, not transpose_y), x_meta)
 
 
-def matmul_grad_y(
-    ops: Ops, x: Value, y_meta: Meta, out_grad: Value, transpose_x: bool, transpose_y: bool
-) -> Value:
+def matmul_grad_y(ops: Ops, x: Value, y_meta: Meta, out_grad: Value, transpose_x: bool, transpose_y: bool) -> Value:
     transposed = transpose_y and y_meta.ndim > 1
     if y_meta.ndim == 2 and x.meta.ndim > 2 and not transpose_x:
         # The batch axes of x are more rows: one product sums over them.

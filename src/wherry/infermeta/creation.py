@@ -74,7 +74,9 @@ def diag(x: Meta, offset: int, padding_value: float) -> Meta:
         return x.with_shape((size, size))
     if x.ndim == 2:
         return x.with_shape((diagonal_length(x.shape[0], x.shape[1], offset),))
-    raise ValueError(f"expected a tensor of 1 or 2 dimensions, received shape {list(x.shape)}; see diagonal and diag_embed for more")
+    raise ValueError(
+        f"expected a tensor of 1 or 2 dimensions, received shape {list(x.shape)}; see diagonal and diag_embed for more"
+    )
 
 
 @infer_meta("TriangleIndicesInferMeta")

@@ -142,7 +142,9 @@ def lu(x: Meta, pivot: bool) -> tuple[Meta, Meta, Meta]:
     """Packed factors, pivots, and a number for each matrix."""
     _matrices(x)
     if not pivot:
-        raise NotImplementedError("expected pivot=True, received False: a decomposition without pivots is not supported")
+        raise NotImplementedError(
+            "expected pivot=True, received False: a decomposition without pivots is not supported"
+        )
     batch = x.shape[:-2]
     return x, Meta((*batch, min(x.shape[-2:])), dt.int32), Meta(batch, dt.int32)
 

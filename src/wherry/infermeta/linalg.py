@@ -45,11 +45,15 @@ def bmm(x: Meta, y: Meta) -> Meta:
     """As many products of matrices as both batches have."""
     xs, ys = x.shape, y.shape
     if len(xs) != 3 or len(ys) != 3:
-        raise ValueError(f"expected x and y of 3 dimensions, received shapes {list(xs)} and {list(ys)}; matmul takes others")
+        raise ValueError(
+            f"expected x and y of 3 dimensions, received shapes {list(xs)} and {list(ys)}; matmul takes others"
+        )
     if xs[0] != ys[0]:
         raise ValueError(f"expected equal batch sizes, received {xs[0]} and {ys[0]}; matmul broadcasts them")
     if xs[2] != ys[1]:
-        raise ValueError(f"expected the inner sizes to be equal, received {xs[2]} and {ys[1]}: x {list(xs)}, y {list(ys)}")
+        raise ValueError(
+            f"expected the inner sizes to be equal, received {xs[2]} and {ys[1]}: x {list(xs)}, y {list(ys)}"
+        )
     return x.with_shape((xs[0], xs[1], ys[2]))
 
 
@@ -102,7 +106,9 @@ def einsum(x: list[Meta], equation: str) -> Meta:
     terms, out = split(equation)
     for i, operand in enumerate(x):
         if operand.dtype is not x[0].dtype:
-            raise TypeError(f"expected operands of one dtype, received {x[0].dtype.name} and, for operand {i}, {operand.dtype.name}")
+            raise TypeError(
+                f"expected operands of one dtype, received {x[0].dtype.name} and, for operand {i}, {operand.dtype.name}"
+            )
     sizes = label_sizes(terms, [operand.shape for operand in x])
     return x[0].with_shape(tuple(sizes[label] for label in out))
 
