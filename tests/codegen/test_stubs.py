@@ -28,7 +28,8 @@ def test_every_attached_method_is_in_the_stub_with_its_parameters() -> None:
             continue
         params = list(inspect.signature(getattr(wherry.Tensor, name)).parameters)
         args = stubbed[name].args
-        names = [a.arg for a in (*args.posonlyargs, *args.args)]
+        starred = [a for a in (args.vararg, *args.kwonlyargs, args.kwarg) if a is not None]
+        names = [a.arg for a in (*args.args, *starred)]
         assert names == ["self", *params[1:]], name
         assert ast.get_docstring(stubbed[name]), name
 
