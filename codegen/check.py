@@ -17,7 +17,8 @@ def check(entries: list[Entry], inventory: Inventory | None = None) -> list[Prob
         problems += check_arguments(entry)
         problems += check_names(entry)
         problems += check_fields(entry)
-        if inventory is not None:
+        # A module that does not import hides what it registers: then only that is reported.
+        if inventory is not None and not inventory.problems:
             problems += check_code(entry, inventory)
     if inventory is not None:
         problems += inventory.problems

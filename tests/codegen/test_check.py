@@ -215,6 +215,12 @@ def test_gradients_come_in_the_order_of_the_inputs() -> None:
     assert any("write x_grad, y_grad" in str(p) for p in problems(text))
 
 
+def test_a_module_that_does_not_import_is_all_that_is_reported() -> None:
+    broken = Problem(Location("src/wherry/kernels/numpy/f.py", 3), "cannot import wherry.kernels.numpy.f: no")
+    entries, _ = parse_text(OP, "ops/a.yaml")
+    assert check(entries, Inventory(problems=(broken,))) == [broken]
+
+
 def test_the_operations_of_this_package_are_sound() -> None:
     from codegen.build import build
 
