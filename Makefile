@@ -23,7 +23,7 @@ ORACLE := .venv-oracle
 PIP := -m pip install --quiet --disable-pip-version-check
 PYTEST := -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 SOURCES := $(shell find src/wherry ops codegen -type f \( -name '*.py' -o -name '*.yaml' \) \
-	-not -path 'src/wherry/_generated/*' -not -name '_C_ops.py') setup.py pyproject.toml LICENSE
+	-not -path 'src/wherry/_generated/*' -not -name '_C_ops.py') setup.py trashcan.h pyproject.toml LICENSE
 
 .PHONY: help
 help: ## This list
