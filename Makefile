@@ -82,7 +82,7 @@ demo: $(COMPILED)/.stamp ## Train on real images with the compiled wheel (SHORT=
 lint: build ## ruff, mypy --strict on the engine and the generator, the operation entries
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/mypy --strict codegen src/wherry/core src/wherry/dispatch src/wherry/autograd
+	$(VENV)/bin/mypy --strict --follow-imports=silent codegen src/wherry/core src/wherry/dispatch src/wherry/infermeta src/wherry/autograd
 	$(VENV)/bin/python -m codegen --check
 
 .PHONY: bench

@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from builtins import complex as Number
     from collections.abc import Sequence
 
-    from wherry import Tensor
     from wherry.core.dtype import DataType
     from wherry.core.place import Place
+    from wherry.tensor.tensor import Tensor
 """
 
 
