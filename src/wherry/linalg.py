@@ -346,7 +346,14 @@ def _size(x: Tensor, p: Any) -> Tensor:
         lengths = _C_ops.abs(x)
         return _C_ops.sqrt(_C_ops.sum(lengths * lengths, [-2, -1], None, False))
     sums = _C_ops.sum(_C_ops.abs(x), [-2 if p in (1, -1) else -1], None, False)
-    return _C_ops.max(sums, [-1], False) if p in (1, math.inf) else _C_ops.min(sums, [-1], False)
+    # The extreme by halves, which may overlap by one.
+    pick = _C_ops.maximum if p in (1, math.inf) else _C_ops.minimum
+    while sums.shape[-1] > 1:
+        size = sums.shape[-1]
+        half = (size + 1) // 2
+        axis = [sums.ndim - 1]
+        sums = pick(_C_ops.slice(sums, axis, [0], [half]), _C_ops.slice(sums, axis, [size - half], [size]))
+    return _end(sums, 0)
 
 
 def cov(
