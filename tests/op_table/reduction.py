@@ -41,6 +41,71 @@ def mean_reference(x: np.ndarray, axis: tuple[int, ...] = (), keepdim: bool = Fa
     return np.mean(x, axis=axis if axis and x.ndim else None, keepdims=keepdim).astype(x.dtype)
 
 
+ZEROS = Case((np.array([[2.0, 0.0, 3.0, 0.0], [0.0, 1.0, 2.0, -1.0], [1.0, 2.0, -1.0, 3.0]]),), {"axis": (1,)})
+ZERO_FACTORS = Case(ZEROS.inputs, {"axis": 1})
+CUMULATIVE = (
+    Case(((5,),), {"axis": 0}),
+    Case(((2, 3),), {"axis": -1}),
+    Case(((2, 3, 2),), {"axis": 1}),
+    Case(((),), {"axis": 0}),
+    Case(((0, 3),), {"axis": 1}),
+)
+NORMS = tuple(
+    Case(shape, {"porder": p, "axis": axis, "keepdim": keepdim})
+    for p in (1.0, 2.0, 3.0, float("inf"))
+    for shape, axis, keepdim in ((((2, 3),), (), False), (((2, 3, 2),), (1,), True), (((4,),), (0,), False))
+)
+
+
+def prod_reference(x: np.ndarray, axis: tuple[int, ...] = (), keepdim: bool = False) -> Any:
+    dtype = np.int64 if x.dtype == np.int32 else x.dtype
+    return np.prod(x, axis=axis if axis and x.ndim else None, keepdims=keepdim, dtype=dtype)
+
+
+def logsumexp_reference(x: np.ndarray, axis: tuple[int, ...] = (), keepdim: bool = False) -> Any:
+    wide = x.astype(np.float64)
+    return np.log(np.sum(np.exp(wide), axis=axis if axis and x.ndim else None, keepdims=keepdim)).astype(x.dtype)
+
+
+def norm_reference(x: np.ndarray, porder: float, axis: tuple[int, ...], keepdim: bool) -> Any:
+    flat = axis if axis else None
+    if porder == float("inf"):
+        return np.max(np.abs(x), axis=flat, keepdims=keepdim)
+    return np.sum(np.abs(x) ** porder, axis=flat, keepdims=keepdim) ** (1 / porder)
+
+
+def cumsum_reference(x: np.ndarray, axis: int, reverse: bool = False) -> Any:
+    if x.ndim == 0:
+        return x.astype(np.int64) if x.dtype == np.int32 else x
+    dtype = np.int64 if x.dtype == np.int32 else x.dtype
+    return np.cumsum(x[:, ::-1], axis, dtype)[:, ::-1] if reverse else np.cumsum(x, axis, dtype)
+
+
+def cumprod_reference(x: np.ndarray, axis: Any) -> Any:
+    return x if x.ndim == 0 else np.cumprod(x, axis)
+
+
+def logcumsumexp_reference(x: np.ndarray, axis: int) -> Any:
+    return x if x.ndim == 0 else np.log(np.cumsum(np.exp(x), axis))
+
+
+def scan_reference(a: np.ndarray, b: np.ndarray, reverse: bool) -> Any:
+    out = np.array(b)
+    length = b.shape[-1]
+    for i in range(length - 2, -1, -1) if reverse else range(1, length):
+        other = i + 1 if reverse else i - 1
+        out[..., i] += a[..., other if reverse else i] * out[..., other]
+    return out
+
+
+def shift_reference(x: np.ndarray, offset: int, fill: float) -> Any:
+    out = np.full_like(x, fill)
+    for i in range(x.shape[-1]):
+        if 0 <= i - offset < x.shape[-1]:
+            out[..., i] = x[..., i - offset]
+    return out
+
+
 ROWS = (
     Row(
         "sum",
@@ -49,5 +114,42 @@ ROWS = (
         FLOATS + HALVES + COMPLEX + INTS,
         grad_dtypes=("float64", "complex128"),
     ),
-    Row("mean", (*AXES, *EMPTY), mean_reference, FLOATS + HALVES + COMPLEX + INTS, grad_dtypes=("float64", "complex128")),
+    Row(
+        "mean", (*AXES, *EMPTY), mean_reference, FLOATS + HALVES + COMPLEX + INTS, grad_dtypes=("float64", "complex128")
+    ),
+    Row("max", AXES, over(np.max), (*FLOATS, *HALVES, "int32", "int64", "uint8"), distinct=True),
+    Row("min", AXES, over(np.min), (*FLOATS, *HALVES, "int32", "int64", "uint8"), distinct=True),
+    Row("prod", (*AXES, *EMPTY, ZEROS), prod_reference, FLOATS + COMPLEX + INTS, grad_dtypes=("float64", "complex128")),
+    Row("any", (*AXES, *EMPTY), over(np.any), (*FLOATS, "int64"), order=0, reason="the result is bool"),
+    Row("all", (*AXES, *EMPTY), over(np.all), (*FLOATS, "int64"), order=0, reason="the result is bool"),
+    Row("logsumexp", AXES, logsumexp_reference, FLOATS + HALVES),
+    Row("p_norm", NORMS, norm_reference, FLOATS, grad_dtypes=("float64", "complex128"), distinct=True, kinks=(0.0,)),
+    Row(
+        "cumsum",
+        (*CUMULATIVE, Case(((2, 3),), {"axis": 1, "reverse": True})),
+        cumsum_reference,
+        FLOATS + COMPLEX + INTS,
+    ),
+    Row(
+        "cumprod",
+        (*CUMULATIVE, ZERO_FACTORS),
+        cumprod_reference,
+        FLOATS + COMPLEX,
+        grad_dtypes=("float64", "complex128"),
+    ),
+    Row("logcumsumexp", CUMULATIVE, logcumsumexp_reference),
+    Row(
+        "linear_scan",
+        tuple(Case((s, s), {"reverse": r}) for s in ((5,), (2, 7), (0, 3), (1,)) for r in (False, True)),
+        scan_reference,
+        FLOATS + COMPLEX,
+        grad_dtypes=("float64", "complex128"),
+    ),
+    Row(
+        "shift",
+        tuple(Case(((2, 4),), {"offset": o, "fill": f}) for o, f in ((1, 0.0), (-2, 1.0), (7, 0.5), (0, 0.0))),
+        shift_reference,
+        FLOATS + COMPLEX,
+        grad_dtypes=("float64", "complex128"),
+    ),
 )

@@ -3,7 +3,7 @@
 from wherry.core import dtype as dt
 from wherry.core.dtype import DataType
 from wherry.core.meta import Meta
-from wherry.infermeta.common import canonical_axes
+from wherry.infermeta.common import canonical_axes, canonical_axis, real_dtype
 from wherry.infermeta.registry import infer_meta
 
 
@@ -52,3 +52,47 @@ def sum(x: Meta, axis: tuple[int, ...], dtype: DataType | None, keepdim: bool) -
 def reduce(x: Meta, axis: tuple[int, ...], keepdim: bool) -> Meta:
     """Reduced shape, x's dtype."""
     return x.with_shape(reduced_shape(x.shape, axis, keepdim))
+
+
+@infer_meta("NonEmptyReduceInferMeta")
+def non_empty_reduce(x: Meta, axis: tuple[int, ...], keepdim: bool) -> Meta:
+    """Reduced shape, x's dtype; refuses a reduction over nothing that has a result."""
+    out = x.with_shape(reduced_shape(x.shape, axis, keepdim))
+    if out.size and not reduced_count(x.shape, axis):
+        raise ValueError(f"expected at least one element to choose from, received shape {list(x.shape)}")
+    return out
+
+
+@infer_meta("ProdInferMeta")
+def prod(x: Meta, axis: tuple[int, ...], keepdim: bool) -> Meta:
+    """Reduced shape; int64 for bool and int32, x's own dtype for the others."""
+    return Meta(reduced_shape(x.shape, axis, keepdim), sum_dtype(x.dtype))
+
+
+@infer_meta("ReduceToBoolInferMeta")
+def reduce_to_bool(x: Meta, axis: tuple[int, ...], keepdim: bool) -> Meta:
+    """Reduced shape, bool."""
+    return Meta(reduced_shape(x.shape, axis, keepdim), dt.bool_)
+
+
+@infer_meta("PNormInferMeta")
+def p_norm(x: Meta, porder: float, axis: tuple[int, ...], keepdim: bool) -> Meta:
+    """Reduced shape, the dtype of the real part."""
+    return Meta(reduced_shape(x.shape, axis, keepdim), real_dtype(x.dtype))
+
+
+@infer_meta("CumInferMeta")
+def cumulative(x: Meta, axis: int, *attributes: object) -> Meta:
+    """x's meta; int64 for bool and int32."""
+    canonical_axis(axis, x.ndim)
+    return x.with_dtype(sum_dtype(x.dtype))
+
+
+@infer_meta("LinearScanInferMeta")
+def linear_scan(a: Meta, b: Meta, reverse: bool) -> Meta:
+    """The common shape of both."""
+    if a.shape != b.shape or a.ndim == 0:
+        raise ValueError(
+            f"expected two tensors of one shape with at least one axis, received {list(a.shape)}, {list(b.shape)}"
+        )
+    return b
