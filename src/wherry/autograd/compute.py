@@ -139,9 +139,6 @@ def compute_general(node: GeneralGradNode, grads: list[Any], create_graph: bool,
     op = node.op
     if not op.bound:
         bind(op)
-    for j, meta in enumerate(node.out_metas):
-        if grads[j] is None and meta.dtype.is_differentiable:
-            grads[j] = zeros_of(meta, create_graph)
     ops = REGISTRY.recorded_ops if create_graph else REGISTRY.raw_ops
     results: list[Any] = [None] * len(node.nodes)
     joint: Any = None
@@ -196,7 +193,12 @@ def general_argument(
     start = node.output_start(position)
     if kind == od.WANTS_OUTPUT_META:
         return in_slot(node.out_metas, node.out_sizes[position], start)
-    return in_slot(grads, node.out_sizes[position], start)
+    size = node.out_sizes[position]
+    count = 1 if size == -1 else 0 if size == -2 else size
+    for j in range(start, start + count):
+        if grads[j] is None and node.out_metas[j].dtype.is_differentiable:
+            grads[j] = zeros_of(node.out_metas[j], create_graph)
+    return in_slot(grads, size, start)
 
 
 def node_needs(node: GeneralGradNode, slot: int, needed: list[bool]) -> bool:

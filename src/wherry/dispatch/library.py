@@ -175,6 +175,9 @@ def run(op: OpDef, values: list[Any], attrs: tuple[Any, ...]) -> Any:
     STATE.in_kernel = True
     result = kernel.function(*arrays)
     STATE.in_kernel = False
+    if result is None:
+        # An entry that writes: its kernel has changed its inputs' memory and has nothing to return.
+        return None
     return wrapped(op, result, out_metas, values)
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from wherry.core.dense_tensor import DenseTensor
 from wherry.core.meta import Meta
 
 Ops = Any
@@ -24,3 +25,8 @@ def unbroadcast(ops: Ops, grad: Value, meta: Meta) -> Value:
 def conj(ops: Ops, x: Value) -> Value:
     """The complex conjugate; a real value is returned as it is."""
     return ops.conj(x) if x.meta.dtype.is_complex else x
+
+
+def plain(value: Value) -> bool:
+    """Whether nothing is recorded in this pass, so that a fused derivative kernel may be used."""
+    return isinstance(value, DenseTensor)

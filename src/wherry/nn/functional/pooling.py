@@ -1,10 +1,10 @@
 """Pooling. Source: paddle.nn.functional."""
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from wherry import _C_ops
+from wherry.nn.functional.windows import Padding, Size, back, channel_last, ints, pairs, to_first
 from wherry.tensor.tensor import Tensor
 
 __all__ = [
@@ -22,75 +22,6 @@ __all__ = [
     "max_pool3d",
 ]
 
-Size = int | Sequence[int]
-Padding = int | str | Sequence[Any]
-
-
-def _ints(value: Any, count: int, name: str) -> tuple[int, ...]:
-    """One number for all axes, or one for each."""
-    if isinstance(value, int):
-        return (value,) * count
-    if isinstance(value, Tensor):
-        value = value.tolist()
-    values = tuple(int(v) for v in value)
-    if len(values) == 1:
-        return values * count
-    if len(values) != count:
-        raise ValueError(f"expected one number or {count} in {name}, received {list(values)}")
-    return values
-
-
-def _pairs(
-    padding: Padding, spatial: Sequence[int], kernel: tuple[int, ...], stride: tuple[int, ...], channel_last: bool
-) -> tuple[int, ...]:
-    """(before, after) of each spatial axis from any of Paddle's forms of padding."""
-    count = len(spatial)
-    if isinstance(padding, str):
-        form = padding.upper()
-        if form == "VALID":
-            return (0,) * (2 * count)
-        if form != "SAME":
-            raise ValueError(f"expected padding 'SAME' or 'VALID', received {padding!r}")
-        result: list[int] = []
-        for size, k, s in zip(spatial, kernel, stride):
-            total = max(0, ((size + s - 1) // s - 1) * s + k - size)
-            result += [total // 2, total - total // 2]
-        return tuple(result)
-    if isinstance(padding, int):
-        return (padding,) * (2 * count)
-    values = list(padding)
-    if values and isinstance(values[0], (list, tuple)):
-        if len(values) != count + 2:
-            raise ValueError(f"expected {count + 2} pairs in padding, received {padding}")
-        batch_and_channel = [values[0], values[-1]] if channel_last else values[:2]
-        if any(list(p) != [0, 0] for p in batch_and_channel):
-            raise ValueError(f"expected no padding of batch and channel, received {padding}")
-        values = values[1:-1] if channel_last else values[2:]
-        return tuple(int(v) for pair in values for v in pair)
-    numbers = [int(v) for v in values]
-    if len(numbers) == 1:
-        return (numbers[0],) * (2 * count)
-    if len(numbers) == count:
-        return tuple(v for v in numbers for _ in range(2))
-    if len(numbers) == 2 * count:
-        return tuple(numbers)
-    raise ValueError(f"expected 1, {count} or {2 * count} numbers in padding, received {padding}")
-
-
-def _channel_last(data_format: str, count: int) -> bool:
-    first, last = (("NCL", "NLC"), ("NCHW", "NHWC"), ("NCDHW", "NDHWC"))[count - 1]
-    if data_format not in (first, last):
-        raise ValueError(f"expected data_format {first} or {last}, received {data_format!r}")
-    return data_format == last
-
-
-def _to_first(x: Tensor, last: bool) -> Tensor:
-    return _C_ops.transpose(x, (0, x.ndim - 1, *range(1, x.ndim - 1))) if last else x
-
-
-def _back(x: Tensor, last: bool) -> Tensor:
-    return _C_ops.transpose(x, (0, *range(2, x.ndim), 1)) if last else x
-
 
 def _check_rank(x: Tensor, count: int, name: str) -> None:
     if x.ndim != count + 2:
@@ -102,12 +33,12 @@ def _window(
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], bool]:
     """Kernel, strides, paddings and ceil_mode of a pooling call."""
     count = x.ndim - 2
-    kernel = _ints(kernel_size, count, "kernel_size")
-    strides = kernel if stride is None else _ints(stride, count, "stride")
+    kernel = ints(kernel_size, count, "kernel_size")
+    strides = kernel if stride is None else ints(stride, count, "stride")
     if isinstance(padding, str) and padding.upper() == "VALID" and ceil_mode:
         raise ValueError(f"{name}: expected ceil_mode=False with padding 'VALID'")
     spatial = list(x.shape[1:-1] if last else x.shape[2:])
-    return kernel, strides, _pairs(padding, spatial, kernel, strides, last), ceil_mode
+    return kernel, strides, pairs(padding, spatial, kernel, strides, last), ceil_mode
 
 
 def _max_pool(
@@ -122,14 +53,14 @@ def _max_pool(
 ) -> Any:
     name = f"max_pool{count}d"
     _check_rank(x, count, name)
-    last = _channel_last(data_format, count)
+    last = channel_last(data_format, count)
     if return_mask and last:
         raise ValueError(
             f"{name}: expected a channel-first data_format with return_mask=True, received {data_format!r}"
         )
     arguments = _window(x, kernel_size, stride, padding, ceil_mode, last, name)
-    out, index = _C_ops.max_pool_with_index(_to_first(x, last), *arguments)
-    return (out, index) if return_mask else _back(out, last)
+    out, index = _C_ops.max_pool_with_index(to_first(x, last), *arguments)
+    return (out, index) if return_mask else back(out, last)
 
 
 def max_pool1d(
@@ -194,15 +125,15 @@ def _avg_pool(
 ) -> Tensor:
     name = f"avg_pool{count}d"
     _check_rank(x, count, name)
-    last = _channel_last(data_format, count)
+    last = channel_last(data_format, count)
     if divisor_override is not None and divisor_override <= 0:
         raise ValueError(f"{name}: expected a positive divisor_override, received {divisor_override}")
     arguments = _window(x, kernel_size, stride, padding, ceil_mode, last, name)
-    out = _C_ops.avg_pool(_to_first(x, last), *arguments, exclusive)
+    out = _C_ops.avg_pool(to_first(x, last), *arguments, exclusive)
     if divisor_override is not None:
         # As Paddle: the mean, times the whole window's size, by the divisor.
         out = _C_ops.scale(out, math.prod(arguments[0]) / divisor_override, 0.0, True)
-    return _back(out, last)
+    return back(out, last)
 
 
 def avg_pool1d(
@@ -278,22 +209,22 @@ def _share_matrix(size: int, output: int, dtype: Any) -> Tensor:
 def _adaptive_avg_pool(x: Tensor, count: int, output_size: Any, data_format: str) -> Tensor:
     name = f"adaptive_avg_pool{count}d"
     _check_rank(x, count, name)
-    last = _channel_last(data_format, count)
-    x = _to_first(x, last)
+    last = channel_last(data_format, count)
+    x = to_first(x, last)
     spatial = list(x.shape[2:])
     targets = _targets(output_size, spatial)
     if min(targets) < 1:
         raise ValueError(f"{name}: expected output sizes of at least 1, received {list(targets)}")
     if all(size % target == 0 and size for size, target in zip(spatial, targets)):
         kernel = tuple(size // target for size, target in zip(spatial, targets))
-        return _back(_C_ops.avg_pool(x, kernel, kernel, (0,) * (2 * count), False, True), last)
+        return back(_C_ops.avg_pool(x, kernel, kernel, (0,) * (2 * count), False, True), last)
     # The mean over uneven windows is linear along each axis in turn.
     for i, (size, target) in enumerate(zip(spatial, targets)):
         if size != target:
             order = [a for a in range(x.ndim) if a != 2 + i] + [2 + i]
             moved = _C_ops.matmul(_C_ops.transpose(x, tuple(order)), _share_matrix(size, target, x.dtype), False, False)
             x = _C_ops.transpose(moved, tuple(order.index(a) for a in range(x.ndim)))
-    return _back(x, last)
+    return back(x, last)
 
 
 def adaptive_avg_pool1d(x: Tensor, output_size: Any, name: str | None = None) -> Tensor:
