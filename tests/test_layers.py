@@ -31,8 +31,9 @@ UPPER = (
     "tensor",
     "_assembly",
     # The public functions are one layer in several modules.
-    ("api", "utils", "linalg", "fft", "signal", "framework", "device"),
-    ("base", "regularizer"),
+    ("api", "utils", "linalg", "fft", "signal"),
+    ("framework", "device", "regularizer"),
+    "base",
     "amp",
     "nn",
     ("optimizer", "metric", "io", "vision", "text", "distribution", "sparse", "incubate", "jit", "static", "inspect"),

@@ -86,7 +86,22 @@ def show_config() -> str:
 
 def finish(namespace: dict[str, Any]) -> None:
     """The last step of `import wherry`: subpackages that scripts reach as attributes."""
-    for name in ("autograd", "nn", "optimizer", "io", "amp", "linalg", "fft", "metric", "utils", "framework", "vision"):
+    for name in (
+        "autograd",
+        "base",
+        "device",
+        "regularizer",
+        "nn",
+        "optimizer",
+        "io",
+        "amp",
+        "linalg",
+        "fft",
+        "metric",
+        "utils",
+        "framework",
+        "vision",
+    ):
         try:
             namespace[name] = importlib.import_module(f"wherry.{name}")
         except ModuleNotFoundError as error:

@@ -56,7 +56,9 @@ def main():
     digits.initialise(net, seed=0)
     random = np.random.RandomState(0)
     passes = -(-STEPS * BATCH // len(data))
-    order = np.concatenate([random.permutation(len(data)) for _ in range(passes)])[: STEPS * BATCH].reshape(STEPS, BATCH)
+    order = np.concatenate([random.permutation(len(data)) for _ in range(passes)])[: STEPS * BATCH].reshape(
+        STEPS, BATCH
+    )
     start = {name: value.numpy() for name, value in net.state_dict().items()}
     np.savez_compressed(HERE / "digits_start.npz", order=order.astype("int16"), **start)
     made_with = {

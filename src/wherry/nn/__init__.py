@@ -1,6 +1,7 @@
 """Layers, their functions, initializers and gradient clipping. Source: paddle.nn."""
 
-from wherry.base.param_attr import ParamAttr
+from wherry.api.param_attr import ParamAttr
+from wherry.api.parameter import EagerParamBase as Parameter
 from wherry.nn import functional, initializer, utils
 from wherry.nn.clip import ClipGradByGlobalNorm, ClipGradByNorm, ClipGradByValue
 from wherry.nn.layer.activation import (
@@ -117,7 +118,6 @@ from wherry.nn.layer.transformer import (
     TransformerEncoder,
     TransformerEncoderLayer,
 )
-from wherry.nn.parameter import EagerParamBase as Parameter
 
 # The names PyTorch users know, which Paddle has too.
 Module = Layer

@@ -1,6 +1,7 @@
 """Initial values of parameters. Source: paddle.nn.initializer."""
 
-from wherry.nn.initializer.base import Initializer, calculate_gain, global_initializer, set_global_initializer
+from wherry.api.parameter import INITIALIZERS
+from wherry.nn.initializer.base import Initializer, calculate_gain, set_global_initializer
 from wherry.nn.initializer.fixed import Assign, Bilinear, Constant, Dirac, NumpyArrayInitializer
 from wherry.nn.initializer.random import (
     KaimingNormal,
@@ -16,6 +17,10 @@ from wherry.nn.initializer.random import (
 )
 
 ConstantInitializer = Constant
+
+# Where neither the user nor a layer chooses.
+INITIALIZERS.weight = XavierUniform()
+INITIALIZERS.bias = Constant(0.0)
 
 __all__ = [
     "Assign",
@@ -35,6 +40,5 @@ __all__ = [
     "XavierNormal",
     "XavierUniform",
     "calculate_gain",
-    "global_initializer",
     "set_global_initializer",
 ]

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from wherry.api.parameter import INITIALIZERS
 from wherry.autograd.inplace import write_value
 from wherry.core.dtype import DataType, float32
 
@@ -45,17 +46,6 @@ class Initializer:
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"
 
 
-class _Global:
-    """What set_global_initializer chose."""
-
-    def __init__(self) -> None:
-        self.weight: Any = None
-        self.bias: Any = None
-
-
-_GLOBAL = _Global()
-
-
 def set_global_initializer(weight_init: Any, bias_init: Any = None) -> None:
     """Initializers for parameters made from now on that have none in their ParamAttr; None goes back to the layers' own.
 
@@ -67,13 +57,8 @@ def set_global_initializer(weight_init: Any, bias_init: Any = None) -> None:
             raise TypeError(
                 f"set_global_initializer: expected an Initializer or None for {name!r}, received {type(value).__name__}"
             )
-    _GLOBAL.weight = weight_init
-    _GLOBAL.bias = bias_init
-
-
-def global_initializer(is_bias: bool) -> Any:
-    """The initializer set for all weights or biases, or None."""
-    return _GLOBAL.bias if is_bias else _GLOBAL.weight
+    INITIALIZERS.global_weight = weight_init
+    INITIALIZERS.global_bias = bias_init
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:

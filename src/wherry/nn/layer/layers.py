@@ -5,15 +5,15 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from wherry.api.parameter import EagerParamBase, make_parameter
 from wherry.autograd.structures import TensorBase
-from wherry.base import unique_name
 from wherry.core.default_dtype import get_default_dtype
 from wherry.core.dtype import convert_dtype
 from wherry.core.place import Place
 from wherry.nn.layer import state
 from wherry.nn.layer.hooks import Hook, HookRemoveHelper, add_hook, call_with_hooks
-from wherry.nn.parameter import EagerParamBase, make_parameter
 from wherry.tensor.tensor import Tensor
+from wherry.utils import unique_name
 
 
 def snake_case(name: str) -> str:

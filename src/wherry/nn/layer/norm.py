@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from wherry.base.param_attr import ParamAttr
+from wherry.api.param_attr import ParamAttr
 from wherry.nn import functional as F
 from wherry.nn.initializer import Constant
 from wherry.nn.layer.common import named

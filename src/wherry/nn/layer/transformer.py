@@ -209,7 +209,7 @@ def renewed(layer: Layer) -> Layer:
 
 
 def _has_own_initializer(layer: Linear) -> bool:
-    from wherry.base.param_attr import ParamAttr
+    from wherry.api.param_attr import ParamAttr
 
     attr = ParamAttr._to_attr(layer._weight_attr)
     return bool(attr and attr.initializer is not None)

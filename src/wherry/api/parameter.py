@@ -4,11 +4,31 @@ from typing import Any
 
 import numpy as np
 
+from wherry.api.param_attr import ParamAttr
 from wherry.autograd.structures import TensorBase
-from wherry.base import unique_name
+from wherry.core.default_dtype import get_default
 from wherry.core.dense_tensor import DenseTensor, dense_from_array
 from wherry.core.dtype import convert_dtype
+from wherry.core.place import CPU_PLACE
 from wherry.tensor.tensor import Tensor
+from wherry.utils import unique_name
+
+__all__ = ["create_parameter"]
+
+
+class _Initializers:
+    """What parameters start from where their ParamAttr does not say; nn.initializer sets them."""
+
+    def __init__(self) -> None:
+        # Chosen by set_global_initializer.
+        self.global_weight: Any = None
+        self.global_bias: Any = None
+        # Where neither the user nor the layer chose.
+        self.weight: Any = None
+        self.bias: Any = None
+
+
+INITIALIZERS = _Initializers()
 
 
 class EagerParamBase(Tensor):
@@ -122,17 +142,16 @@ def make_parameter(shape: Any, dtype: Any, attr: Any, owner: str, is_bias: bool,
     Global initializers come before `default_initializer`, the attribute's own before both; without any, weights are Xavier-uniform
     and biases zero.
     """
-    from wherry.base.param_attr import ParamAttr
-    from wherry.nn import initializer as init
-
     attr = ParamAttr._to_attr(attr)
     if attr is False:
         return None
     chosen = attr.initializer
     if chosen is None:
-        chosen = init.global_initializer(is_bias) or default_initializer
+        chosen = INITIALIZERS.global_bias if is_bias else INITIALIZERS.global_weight
     if chosen is None:
-        chosen = init.Constant(0.0) if is_bias else init.XavierUniform()
+        chosen = default_initializer
+    if chosen is None:
+        chosen = INITIALIZERS.bias if is_bias else INITIALIZERS.weight
     parameter = EagerParamBase(
         shape=shape,
         dtype=dtype,
@@ -144,4 +163,38 @@ def make_parameter(shape: Any, dtype: Any, attr: Any, owner: str, is_bias: bool,
         need_clip=attr.need_clip,
     )
     chosen(parameter)
+    return parameter
+
+
+def create_parameter(
+    shape: Any,
+    dtype: Any = None,
+    name: str | None = None,
+    attr: Any = None,
+    is_bias: bool = False,
+    default_initializer: Any = None,
+    *,
+    device: Any = None,
+    requires_grad: bool = True,
+) -> Any:
+    """A parameter outside a layer: Xavier-uniform values, or zeros with is_bias, unless an initializer is given.
+
+    shape: sizes >= 0. dtype: the default dtype where None. attr: a ParamAttr, a name or an Initializer; `name` goes before its name.
+    Raises TypeError for an attr of another type. Source: paddle.create_parameter.
+    """
+    if device is not None and device != CPU_PLACE and not str(device).startswith("cpu"):
+        raise NotImplementedError(f"create_parameter: no backend for the device {device!r} is registered")
+    attr = ParamAttr._to_attr(attr)
+    if attr is False:
+        raise ValueError(
+            "create_parameter: expected a ParamAttr, a name, an Initializer or None for 'attr', received False"
+        )
+    owner = unique_name.generate("create_parameter")
+    parameter = make_parameter(
+        shape, get_default() if dtype is None else dtype, attr, owner, is_bias, default_initializer
+    )
+    if name is not None:
+        parameter.name = name
+    if not requires_grad:
+        parameter.stop_gradient = True
     return parameter
