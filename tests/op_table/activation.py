@@ -51,7 +51,7 @@ def hardswish_slope(x: Any) -> Any:
 TABLE: dict[str, tuple[Any, Any, dict[str, Any], tuple[float, ...]]] = {
     "relu6": (lambda x: np.clip(x, 0, 6), None, {}, (0.0, 6.0)),
     "hardtanh": (
-        lambda x, t_min, t_max: np.clip(x, t_min, t_max),
+        np.clip,
         lambda x, t_min, t_max: (x > t_min) & (x < t_max),
         {"t_min": -0.7, "t_max": 1.2},
         (-0.7, 1.2),

@@ -3,7 +3,7 @@
 The derivative of most is out_grad times a function of x. Those that are piecewise linear have second derivatives of zero.
 """
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
