@@ -23,10 +23,14 @@ from wherry._generated.api_linalg import (
 from wherry._generated.api_paddle import diagonal, matmul
 from wherry.api.householder import householder_product, ormqr, pca_lowrank, svd_lowrank
 from wherry.api.linalg import vecdot
+from wherry.api.reduction import norm
 from wherry.core import dtype as dt
 from wherry.tensor.tensor import Tensor
 
 __all__ = [
+    "norm",
+    "matrix_norm",
+    "vector_norm",
     "cholesky",
     "cholesky_inverse",
     "cholesky_solve",
@@ -465,3 +469,19 @@ def matrix_exp(x: Tensor, name: str | None = None) -> Tensor:
     for _ in range(squarings):
         result = matmul(result, result)
     return result
+
+
+def vector_norm(x: Tensor, p: float = 2.0, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:
+    """The p-norm of x as one vector, or over the axes. Source: paddle.linalg.vector_norm."""
+    from wherry.api.arguments import axes_of
+
+    return _C_ops.p_norm(x, float(p), axes_of(axis), keepdim)
+
+
+def matrix_norm(
+    x: Tensor, p: Any = "fro", axis: Any = (-2, -1), keepdim: bool = False, name: str | None = None
+) -> Tensor:
+    """The norm of matrices in two axes: "fro", "nuc", 1, -1, 2, -2, inf or -inf. Source: paddle.linalg.matrix_norm."""
+    if len(list(axis)) != 2:
+        raise ValueError(f"matrix_norm: expected two axes, received {axis!r}")
+    return norm(x, p, list(axis), keepdim)

@@ -238,4 +238,11 @@ ROWS = (
         FLOATS + COMPLEX + INTS,
         grad_dtypes=("float64", "complex128"),
     ),
+    Row(
+        "fill",
+        (Case(((2, 3),), {"value": 2}), Case(((),), {"value": -1.5}), Case(((0, 2),), {"value": 1})),
+        lambda x, value: np.full_like(x, value),
+        FLOATS + COMPLEX,
+        grad_dtypes=("float64", "complex128"),
+    ),
 )

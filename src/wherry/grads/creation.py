@@ -31,3 +31,7 @@ def draw_grad(ops: Ops, out_grad: Value) -> Value:
 
 def diag_embed_grad(ops: Ops, out_grad: Value, offset: int, dim1: int, dim2: int) -> Value:
     return ops.diagonal(out_grad, offset, dim1, dim2)
+
+
+def fill_grad(ops: Ops, x_meta: Meta) -> Value:
+    return ops.full(x_meta.shape, 0.0, x_meta.dtype, None)

@@ -14,8 +14,8 @@ def slice_key(
     """The NumPy key of a slice along some axes; raises ValueError for lengths that differ and for a stride of 0."""
     if not len(axes) == len(starts) == len(ends) == len(strides):
         raise ValueError(
-            f"expected axes, starts, ends and strides of one length, received {list(axes)}, {list(starts)}, {list(ends)} and "
-            f"{list(strides)}"
+            f"expected lists of one length, received axes {list(axes)} ({len(axes)}), starts {list(starts)} ({len(starts)}), "
+            f"ends {list(ends)} ({len(ends)}) and strides {list(strides)} ({len(strides)})"
         )
     key = [slice(None)] * ndim
     for axis, start, end, stride in zip(canonical_axes(axes, ndim, "axes"), starts, ends, strides):

@@ -28,6 +28,8 @@ from wherry.core.place import CPU_PLACE, Place
 from wherry.core.size import Size
 from wherry.tensor import indexing
 
+_ENGINE_FIELDS = frozenset(("impl", "_grad_node", "_position", "_stop_gradient", "_state", "_view"))
+
 
 class _Names:
     """Numbers the tensors whose name is asked for."""
@@ -523,18 +525,22 @@ class Tensor(_TensorBase):
         memo[id(self)] = other
         return other
 
+    def _user_attributes(self) -> dict[str, Any]:
+        # Interpreted, the engine's own fields are in the dictionary too.
+        return {k: v for k, v in self.__dict__.items() if k not in _ENGINE_FIELDS}
+
     def _copied(self, impl: DenseTensor) -> Any:
         # A copy is a leaf: a copied history would send gradients to the original's leaves.
         other = type(self).__new__(type(self))
         other.impl = impl
         other._stop_gradient = self.stop_gradient
-        other.__dict__.update(self.__dict__)
+        other.__dict__.update(self._user_attributes())
         if self._state is not None:
             state_of(other).persistable = self._state.persistable
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), np.array(self.impl.array), self.stop_gradient, dict(self.__dict__))
+        return _rebuild, (type(self), np.array(self.impl.array), self.stop_gradient, self._user_attributes())
 
     def __dlpack__(self, **kwargs: Any) -> Any:
         from wherry.utils.dlpack import tensor_dlpack

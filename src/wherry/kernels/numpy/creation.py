@@ -172,3 +172,9 @@ def diag_embed(input: Array, offset: int, dim1: int, dim2: int) -> Array:
     index = np.arange(length)
     out[..., index + max(0, -offset), index + max(0, offset)] = input
     return np.moveaxis(out, (-2, -1), (dim1, dim2))
+
+
+@kernel("fill", ALL)
+def fill(x: Array, value: Any) -> Array:
+    """x's shape and dtype, one value."""
+    return np.full(x.shape, value, x.dtype)
