@@ -241,7 +241,7 @@ ROWS = (
     Row(
         "fill",
         (Case(((2, 3),), {"value": 2}), Case(((),), {"value": -1.5}), Case(((0, 2),), {"value": 1})),
-        lambda x, value: np.full_like(x, value),
+        np.full_like,
         FLOATS + COMPLEX,
         grad_dtypes=("float64", "complex128"),
     ),

@@ -1,0 +1,5 @@
+"""`python -m wherry` is the `wherry` command."""
+
+from wherry.cli import main
+
+main()
