@@ -8,7 +8,7 @@ import numpy as np
 from wherry.kernels.numpy.common import Array
 
 # Elements of a block: a few float32 arrays of this size fit in a core's second-level cache.
-BLOCK: Final = 1 << 14
+BLOCK: Final = 1 << 15
 _WHOLE: Final = BLOCK * 2
 
 

@@ -1,0 +1,1 @@
+"""The engine's behaviour: graph, hooks, modes, in-place, errors, ownership, threads."""

@@ -1,0 +1,1 @@
+"""Agreement with other implementations; what they need is optional."""

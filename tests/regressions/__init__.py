@@ -1,0 +1,1 @@
+"""Mistakes that users of eager engines met, each as the shortest program that shows it."""
