@@ -105,9 +105,9 @@ class EagerParamBase(Tensor):
 
     def _twin(self, impl: DenseTensor, name: str, memo: dict[int, Any]) -> Any:
         other = type(self).__new__(type(self))
+        other.__dict__.update(_attributes(self))
         other.impl = impl
         other._stop_gradient = self._stop_gradient
-        other.__dict__.update(self.__dict__)
         other.optimize_attr = dict(self.optimize_attr)
         other.name = name
         other.persistable = True
@@ -115,7 +115,7 @@ class EagerParamBase(Tensor):
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), np.array(self.impl.array), self._stop_gradient, self.name, dict(self.__dict__))
+        return _rebuild, (type(self), np.array(self.impl.array), self._stop_gradient, self.name, _attributes(self))
 
     def __repr__(self) -> str:
         return "Parameter containing:\n" + super().__repr__()
@@ -125,12 +125,20 @@ class EagerParamBase(Tensor):
 
 Parameter = EagerParamBase
 
+# In the interpreted engine these are in __dict__ beside what users and this module put there.
+_NATIVE = frozenset(("impl", "_grad_node", "_position", "_stop_gradient", "_state", "_view"))
+
+
+def _attributes(parameter: EagerParamBase) -> dict[str, Any]:
+    """A parameter's settings and the user's attributes, without what the engine keeps."""
+    return {name: value for name, value in parameter.__dict__.items() if name not in _NATIVE}
+
 
 def _rebuild(kind: Any, array: np.ndarray, stop_gradient: bool, name: str, settings: dict[str, Any]) -> Any:
     parameter = kind.__new__(kind)
+    parameter.__dict__.update(settings)
     parameter.impl = dense_from_array(array)
     parameter._stop_gradient = stop_gradient
-    parameter.__dict__.update(settings)
     parameter.name = name
     parameter.persistable = True
     return parameter

@@ -1,6 +1,6 @@
-"""Datasets and batches. Source: paddle.io."""
+"""Datasets, samplers and loading in batches. Source: paddle.io."""
 
-from wherry.io.dataloader import DataLoader, default_collate_fn, default_convert_fn, get_worker_info
+from wherry.io.collate import default_collate_fn, default_convert_fn
 from wherry.io.dataset import (
     ChainDataset,
     ComposeDataset,
@@ -11,6 +11,7 @@ from wherry.io.dataset import (
     TensorDataset,
     random_split,
 )
+from wherry.io.loader import DataLoader, get_worker_info
 from wherry.io.sampler import (
     BatchSampler,
     DistributedBatchSampler,

@@ -76,6 +76,21 @@ def _encode(text: Any, encoding: Any) -> bytes:
     return text.encode("latin1")
 
 
+def _bytes(*args: Any) -> bytes:
+    # Only how empty bytes are written before protocol 3: bytes(n) could take any amount of memory.
+    if args:
+        raise ForeignObject("bytes called with arguments")
+    return b""
+
+
+def _bytearray(value: Any = b"", encoding: Any = None) -> bytearray:
+    if isinstance(value, str) and encoding in ("latin1", "latin-1"):
+        return bytearray(value.encode("latin1"))
+    if not isinstance(value, bytes):
+        raise ForeignObject(f"bytearray called with {type(value).__name__}")
+    return bytearray(value)
+
+
 def _ndarray(*args: Any) -> Any:
     raise ForeignObject("numpy.ndarray called by name")
 
@@ -91,8 +106,10 @@ _READABLE: dict[tuple[str, str], Callable[..., Any]] = {
     **{
         (module, kind.__name__): kind
         for module in ("builtins", "__builtin__")
-        for kind in (tuple, list, dict, set, frozenset, complex, bytearray)
+        for kind in (tuple, list, dict, set, frozenset, complex)
     },
+    **{(module, "bytes"): _bytes for module in ("builtins", "__builtin__")},
+    **{(module, "bytearray"): _bytearray for module in ("builtins", "__builtin__")},
 }
 
 
