@@ -38,7 +38,9 @@ UPPER = (
     "nn",
     ("optimizer", "metric", "io", "vision", "text", "distribution", "sparse", "incubate", "jit", "static", "inspect"),
     "hapi",
+    "paddle_alias",
     "cli",
+    "__main__",
 )
 
 

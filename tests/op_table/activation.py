@@ -51,7 +51,7 @@ def hardswish_slope(x: Any) -> Any:
 TABLE: dict[str, tuple[Any, Any, dict[str, Any], tuple[float, ...]]] = {
     "relu6": (lambda x: np.clip(x, 0, 6), None, {}, (0.0, 6.0)),
     "hardtanh": (
-        np.clip,
+        lambda x, t_min, t_max: np.minimum(np.maximum(x, t_min), t_max),
         lambda x, t_min, t_max: (x > t_min) & (x < t_max),
         {"t_min": -0.7, "t_max": 1.2},
         (-0.7, 1.2),
@@ -64,7 +64,7 @@ TABLE: dict[str, tuple[Any, Any, dict[str, Any], tuple[float, ...]]] = {
     ),
     "threshold": (
         lambda x, threshold, value: np.where(x > threshold, x, value),
-        lambda x, threshold, value: x > threshold,
+        lambda x, threshold: x > threshold,
         {"threshold": 0.3, "value": -1.0},
         (0.3,),
     ),
@@ -80,7 +80,7 @@ TABLE: dict[str, tuple[Any, Any, dict[str, Any], tuple[float, ...]]] = {
         {"threshold": 0.4},
         (-0.4, 0.4),
     ),
-    "hardswish": (lambda x: x * np.clip(x + 3, 0, 6) / 6, hardswish_slope, {}, ()),
+    "hardswish": (lambda x: x * np.clip(x + 3, 0, 6) / 6, hardswish_slope, {}, (-3.0, 3.0)),
     "elu": (
         lambda x, alpha: np.where(x >= 0, x, alpha * np.expm1(np.minimum(x, 0))),
         lambda x, alpha: np.where(x >= 0, 1, alpha * np.exp(np.minimum(x, 0))),
@@ -123,7 +123,8 @@ def rows() -> list[Row]:
     for name, (function, slope, attrs, kinks) in TABLE.items():
         found.append(Row(name, _with(**attrs), function, FLOATS, kinks=kinks, tolerance={"float32": 2e-5}))
         if slope is not None:
-            cases = tuple(Case((c.inputs[0], c.inputs[0]), attrs) for c in SHAPES)
+            names = [a for a in attrs if a != "value"]
+            cases = tuple(Case((c.inputs[0], c.inputs[0]), {a: attrs[a] for a in names}) for c in SHAPES)
             found.append(
                 Row(
                     f"{name}_grad",

@@ -241,7 +241,7 @@ ROWS = (
     Row(
         "fill",
         (Case(((2, 3),), {"value": 2}), Case(((),), {"value": -1.5}), Case(((0, 2),), {"value": 1})),
-        np.full_like,
+        lambda x, value: np.full(x.shape, value, x.dtype),
         FLOATS + COMPLEX,
         grad_dtypes=("float64", "complex128"),
     ),

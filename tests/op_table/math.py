@@ -148,6 +148,7 @@ ROWS = (
         quiet(np.power),
         FLOATS + COMPLEX,
         domain=(0.3, 2.0),
+        kinks=(0.0,),
         grad_dtypes=BOTH,
     ),
     Row(

@@ -37,7 +37,7 @@ def conv(x: np.ndarray, filter: np.ndarray, strides: Any, paddings: Any, dilatio
         cut = tuple(slice(p * s, p * s + d * (k - 1) + 1, d) for p, s, d, k in zip(place, strides, dilations, kernel))
         group = f // each
         window = padded[(slice(None), slice(group * width, (group + 1) * width), *cut)]
-        out[(slice(None), f, *place)] = (window * filter[f]).reshape(x.shape[0], -1).sum(axis=1)
+        out[(slice(None), f, *place)] = (window * filter[f]).sum(axis=tuple(range(1, window.ndim)))
     return out
 
 

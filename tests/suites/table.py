@@ -233,5 +233,3 @@ def leaf(array: np.ndarray) -> Any:
     tensor = tensor_of(array)
     tensor.stop_gradient = not differentiable(array)
     return tensor
-
-

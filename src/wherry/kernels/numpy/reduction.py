@@ -52,7 +52,7 @@ def mean(x: Array, axis: tuple[int, ...], keepdim: bool) -> Array:
     total = _add_reduce(x, axis=axes, keepdims=keepdim, dtype=np.int64)
     if kind == "b":
         return total != 0
-    count = max(reduced_count(x.shape, axis), 1)
+    count = reduced_count(x.shape, axis) or 1
     return (np.sign(total) * (np.abs(total) // count)).astype(x.dtype)
 
 

@@ -1,5 +1,7 @@
 """Kernels that change a shape and keep the elements; nearly all return views."""
 
+import math
+
 import numpy as np
 
 from wherry.core.dtype import DataType
@@ -21,6 +23,9 @@ def expand(x: Array, shape: tuple[int, ...]) -> Array:
     """A view with strides of 0."""
     if -1 in shape or not shape:
         shape = expanded(x.shape, shape)
+    if math.prod(shape) == x.size:
+        # Nothing is repeated, so the view may be written to; NumPy's broadcast never may.
+        return x.reshape(shape)
     return np.broadcast_to(x, shape)
 
 

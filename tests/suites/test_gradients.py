@@ -1,0 +1,87 @@
+"""First and second derivatives of every differentiable call of the table against finite differences."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.op_table.row import Case, Row
+from tests.suites import table
+from tests.suites.table import Call
+from wherry import _C_ops
+from wherry.autograd.gradcheck import gradcheck, gradgradcheck
+
+
+def smooth(row: Row, array: np.ndarray) -> bool:
+    """Whether finite differences mean something at given values: finite, moderate, away from kinks and ties."""
+    if array.dtype.kind not in "fc":
+        return True
+    if not np.isfinite(array).all() or (np.abs(array) > 1e3).any():
+        return False
+    if any((np.abs(array - kink) < table.KINK_DISTANCE).any() for kink in row.kinks):
+        return False
+    return not (row.distinct and len(np.unique(array)) != array.size)
+
+
+def has_gradient(row: Row, case: Case) -> bool:
+    given = [a for item in case.inputs for a in (item if isinstance(item, list) else [item]) if isinstance(a, np.ndarray)]
+    return row.order > 0 and not row.random and all(smooth(row, a) for a in given)
+
+
+def gradient_calls(order: int) -> list[Any]:
+    return table.calls(lambda row: row.grad_dtypes, lambda row, case: has_gradient(row, case) and row.order >= order)
+
+
+def problem(call: Call) -> tuple[Any, list[Any]]:
+    """A function of the tensors that want a gradient, which returns the outputs that have one; and those tensors."""
+    arrays = [table.mapped(widened, a) for a in table.make_inputs(call, away=True)]
+    positions = call.row.grad_inputs
+    leaves: list[Any] = []
+    slots: list[Any] = []
+    for i, item in enumerate(arrays):
+        wanted = positions is None or i in positions
+        slots.append(table.mapped(lambda a, wanted=wanted: slot(a, wanted, leaves), item))
+
+    def function(*tensors: Any) -> Any:
+        filled = [table.mapped(lambda s: tensors[s] if isinstance(s, int) else s, s) for s in slots]
+        result = getattr(_C_ops, call.row.op)(*filled, **call.case.attrs)
+        outputs = [o for o in table.outputs_of(result) if o is not None and table.differentiable(o.impl.array)]
+        chosen = call.row.outputs_differentiable
+        outputs = outputs if chosen is None else [outputs[k] for k in chosen]
+        # A result in a narrower dtype (cast) cannot be differenced.
+        return tuple(o for o in outputs if o.dtype.name in ("float64", "complex128"))
+
+    return function, leaves
+
+
+def widened(array: np.ndarray) -> np.ndarray:
+    return array.astype(np.float64) if array.dtype == np.float32 else array
+
+
+def slot(array: np.ndarray, wanted: bool, leaves: list[Any]) -> Any:
+    if not wanted or not table.differentiable(array):
+        return table.tensor_of(array)
+    leaves.append(table.leaf(np.array(array)))
+    return len(leaves) - 1
+
+
+@pytest.mark.parametrize("call", gradient_calls(1))
+def test_first_derivative(call: Call) -> None:
+    function, leaves = problem(call)
+    if not function(*leaves):
+        return
+    if not any(t.size for t in leaves) or not any(o.size for o in function(*leaves)):
+        # Nothing to difference; the gradient must still have the input's shape.
+        outputs = [o for o in function(*leaves) if not o.stop_gradient]
+        for output in outputs:
+            output.backward(retain_graph=True)
+        assert all(t.grad is None or t.grad.shape == t.shape for t in leaves)
+        return
+    assert gradcheck(function, leaves)
+
+
+@pytest.mark.parametrize("call", gradient_calls(2))
+def test_second_derivative(call: Call) -> None:
+    function, leaves = problem(call)
+    if any(t.size for t in leaves) and any(o.size for o in function(*leaves)):
+        assert gradgradcheck(function, leaves)
