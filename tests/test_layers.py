@@ -23,6 +23,7 @@ PUBLIC_FUNCTIONS = ("api", "utils", "linalg", "fft", "signal")
 # Against the order, inside functions, because the user's call asks for it.
 DEFERRED = {
     ("tensor/tensor.py", "wherry.utils.dlpack"): "__dlpack__ is a method, and few call it",
+    ("cli.py", "wherry"): "the configuration is the package's own to show",
     ("api/logic.py", "wherry"): "where with a condition alone is nonzero, a public function of another family",
     ("api/math.py", "wherry.nn.functional"): "scale_ takes the name of an activation",
 }

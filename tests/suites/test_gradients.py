@@ -24,7 +24,9 @@ def smooth(row: Row, array: np.ndarray) -> bool:
 
 
 def has_gradient(row: Row, case: Case) -> bool:
-    given = [a for item in case.inputs for a in (item if isinstance(item, list) else [item]) if isinstance(a, np.ndarray)]
+    given = [
+        a for item in case.inputs for a in (item if isinstance(item, list) else [item]) if isinstance(a, np.ndarray)
+    ]
     return row.order > 0 and not row.random and all(smooth(row, a) for a in given)
 
 
