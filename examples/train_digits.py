@@ -1,6 +1,6 @@
 """Train a small convolutional network on scikit-learn's handwritten digits: 1,797 real 8x8 images.
 
-    python examples/train_digits.py [--epochs N] [--seed N] [--quick]
+python examples/train_digits.py [--epochs N] [--seed N] [--quick]
 """
 
 import argparse
@@ -33,21 +33,24 @@ class Digits(Dataset):
 
 
 class Net(nn.Layer):
-    """Two convolutions with batch normalisation, then two linear layers."""
+    """Two convolutions with batch normalisation, then two linear layers.
+
+    GELU is smooth: runs that differ in the last digit stay together, which ReLU's kink does not promise.
+    """
 
     def __init__(self):
         super().__init__()
         self.features = nn.Sequential(
-            nn.Conv2D(1, 16, 3, padding=1),
+            nn.Conv2D(1, 16, 3, padding=1, bias_attr=False),  # the normalisation has one
             nn.BatchNorm2D(16),
-            nn.ReLU(),
+            nn.GELU(),
             nn.MaxPool2D(2),
-            nn.Conv2D(16, 32, 3, padding=1),
+            nn.Conv2D(16, 32, 3, padding=1, bias_attr=False),
             nn.BatchNorm2D(32),
-            nn.ReLU(),
+            nn.GELU(),
             nn.MaxPool2D(2),
         )
-        self.head = nn.Sequential(nn.Flatten(), nn.Linear(128, 64), nn.ReLU(), nn.Linear(64, 10))
+        self.head = nn.Sequential(nn.Flatten(), nn.Linear(128, 64), nn.GELU(), nn.Linear(64, 10))
 
     def forward(self, images):
         return self.head(self.features(images))
@@ -64,10 +67,10 @@ def initialise(net, seed):
         parameter.set_value((random.standard_normal(list(shape)) * np.sqrt(2.0 / fan_in)).astype("float32"))
 
 
-def split(seed):
-    """Training and held-out sets."""
+def split():
+    """Training and held-out sets: always the same."""
     digits = load_digits()
-    order = np.random.RandomState(seed).permutation(len(digits.target))
+    order = np.random.RandomState(0).permutation(len(digits.target))
     train, test = order[HELD_OUT:], order[:HELD_OUT]
     return Digits(digits.images[train], digits.target[train]), Digits(digits.images[test], digits.target[test])
 
@@ -128,14 +131,16 @@ def accuracy(net, loader):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--epochs", type=int, default=12, help="passes over the training images (default: 12)")
-    parser.add_argument("--seed", type=int, default=0, help="of the split, the weights and the batch order (default: 0)")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="of the weights and the batch order (default: 0)"
+    )
     parser.add_argument("--quick", action="store_true", help="two passes, to see that it runs")
     options = parser.parse_args()
     epochs = 2 if options.quick else options.epochs
 
     paddle.seed(options.seed)
     np.random.seed(options.seed)  # the data loader shuffles with NumPy's global generator
-    train, test = split(options.seed)
+    train, test = split()
     loader = DataLoader(train, batch_size=32, shuffle=True, drop_last=True)
     test_loader = DataLoader(test, batch_size=HELD_OUT)
 

@@ -33,9 +33,9 @@ def max_pool(x: np.ndarray, kernel_size: Any, strides: Any, paddings: Any, ceil_
         lead = x.shape[: x.ndim - len(out)]
         if result is None:
             result, index = np.empty(lead + out, x.dtype), np.empty(lead + out, np.int32)
-        flat = window.reshape(*lead, -1)
-        result[(..., *cell)] = flat.max(-1) if flat.size else 0
-        index[(..., *cell)] = places.reshape(-1)[flat.argmax(-1)] if flat.size else 0
+        flat = window.reshape(*lead, places.size)
+        result[(..., *cell)] = flat.max(-1)
+        index[(..., *cell)] = places.reshape(-1)[flat.argmax(-1)]
     return result, index
 
 
@@ -45,8 +45,8 @@ def avg_pool(x: np.ndarray, kernel_size: Any, strides: Any, paddings: Any, ceil_
         lead = x.shape[: x.ndim - len(out)]
         if result is None:
             result = np.empty(lead + out, x.dtype)
-        flat = window.reshape(*lead, -1)
-        result[(..., *cell)] = flat.sum(-1) / (flat.shape[-1] if exclusive else full)
+        total = window.sum(axis=tuple(range(len(lead), window.ndim)))
+        result[(..., *cell)] = total / (np.prod(window.shape[len(lead) :]) if exclusive else full)
     return result
 
 
@@ -113,7 +113,35 @@ def _exclusive(case: Case, exclusive: bool) -> Case:
 
 _AVERAGES = tuple(_exclusive(c, e) for c in _CASES for e in (True, False))
 
+
+def max_pool_grad(x: np.ndarray, out: np.ndarray, out_grad: np.ndarray, **attrs: Any) -> np.ndarray:
+    """Each gradient at the first maximum of its window."""
+    index = max_pool(x, **attrs)[1]
+    return scatter(out_grad, index, x.shape[-len(attrs["kernel_size"]) :], True)
+
+
+def _with_output(case: Case) -> Case:
+    x = np.random.default_rng(7).permutation(int(np.prod(case.inputs[0]))).reshape(case.inputs[0]) * 0.25
+    out = max_pool(x, **case.attrs)[0]
+    return Case((x, out, out.shape), case.attrs)
+
+
 ROWS = (
+    Row(
+        "max_pool",
+        _CASES,
+        lambda x, **attrs: max_pool(x, **attrs)[0],
+        (*FLOATS, "int32", "float16", "bfloat16"),
+        distinct=True,
+    ),
+    Row(
+        "max_pool_grad",
+        tuple(_with_output(c) for c in _CASES[:4]),
+        max_pool_grad,
+        ("float64",),
+        order=0,
+        reason="a fused kernel for passes that are not recorded; under create_graph the rule gathers by index",
+    ),
     Row("max_pool_with_index", _CASES, max_pool, (*FLOATS, "int32", "float16", "bfloat16"), distinct=True),
     Row(
         "adaptive_max_pool_with_index",

@@ -51,7 +51,7 @@ def main():
     import paddle
 
     digits = example()
-    data, _ = digits.split(seed=0)
+    data, _ = digits.split()
     net = digits.Net()
     digits.initialise(net, seed=0)
     random = np.random.RandomState(0)

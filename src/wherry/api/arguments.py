@@ -54,4 +54,6 @@ def dtype_of(dtype: Any) -> DataType | None:
 def refuse_out(out: Any) -> None:
     """Raise NotImplementedError for an `out` argument."""
     if out is not None:
-        raise NotImplementedError("the argument out is not supported; assign the result, or write it into a tensor with .copy_()")
+        raise NotImplementedError(
+            "the argument out is not supported; assign the result, or write it into a tensor with .copy_()"
+        )

@@ -25,6 +25,14 @@ def max_pool_with_index(
     return out, out.with_dtype(dt.int32)
 
 
+@infer_meta("MaxPoolInferMeta")
+def max_pool(
+    x: Meta, kernel_size: tuple[int, ...], strides: tuple[int, ...], paddings: tuple[int, ...], ceil_mode: bool
+) -> Meta:
+    """One value for each window."""
+    return avg_pool(x, kernel_size, strides, paddings, ceil_mode, True)
+
+
 @infer_meta("AvgPoolInferMeta")
 def avg_pool(
     x: Meta,
@@ -49,8 +57,8 @@ def avg_pool_backward(out_grad: Meta, spatial_size: tuple[int, ...], *attributes
 def adaptive_max_pool(x: Meta, output_size: tuple[int, ...]) -> tuple[Meta, Meta]:
     """As many windows as asked for."""
     lead = _lead(x, len(output_size))
-    if min(output_size) < 1 or min(x.shape[len(lead) :]) < 1:
-        raise ValueError(f"expected at least one window and one element, received output_size {list(output_size)}, {x}")
+    if min(output_size) < 1:
+        raise ValueError(f"expected at least one window, received output_size {list(output_size)}")
     out = x.with_shape(lead + output_size)
     return out, out.with_dtype(dt.int32)
 

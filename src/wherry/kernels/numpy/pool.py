@@ -39,6 +39,50 @@ def _windows(x: Array, kernel_size: Ints, strides: Ints, out: Ints) -> Iterator[
         yield offset, x[(..., *where)]
 
 
+@kernel("max_pool", REAL)
+def max_pool(x: Array, kernel_size: Ints, strides: Ints, paddings: Ints, ceil_mode: bool) -> Array:
+    """Maxima of windows; a NaN is a maximum."""
+    out = output_sizes(x.shape[x.ndim - len(kernel_size) :], kernel_size, strides, paddings, ceil_mode)
+    padded = _padded(x, kernel_size, strides, paddings, out, _lowest(x.dtype))
+    best: Array | None = None
+    for _, value in _windows(padded, kernel_size, strides, out):
+        if best is None:
+            best = value.copy()
+        else:
+            np.maximum(best, value, out=best)
+    assert best is not None
+    return best
+
+
+@kernel("max_pool_grad", FLOAT)
+def max_pool_grad(
+    x: Array, out: Array, out_grad: Array, kernel_size: Ints, strides: Ints, paddings: Ints, ceil_mode: bool
+) -> Array:
+    """Each gradient at the first of its window's maxima."""
+    count = len(kernel_size)
+    lead, spatial, places = x.shape[: x.ndim - count], x.shape[x.ndim - count :], out.shape[x.ndim - count :]
+    padded = _padded(x, kernel_size, strides, paddings, places, _lowest(x.dtype))
+    grads = out_grad.astype(np.float32) if out_grad.dtype.itemsize == 2 else out_grad
+    total = np.zeros(padded.shape, grads.dtype)
+    left = np.ones(out.shape, np.bool_)
+    nan = np.isnan(out)
+    with_nan = bool(nan.any())
+    overlapping = any(s < k for s, k in zip(strides, kernel_size))
+    for offset, value in _windows(padded, kernel_size, strides, places):
+        hit = value == out
+        if with_nan:
+            hit |= nan & np.isnan(value)
+        hit &= left
+        left ^= hit
+        where = tuple(slice(o, o + (n - 1) * s + 1, s) for o, n, s in zip(offset, places, strides))
+        if overlapping:
+            total[(..., *where)] += grads * hit
+        else:
+            np.multiply(grads, hit, out=total[(..., *where)])
+    real = tuple(slice(paddings[2 * i], paddings[2 * i] + spatial[i]) for i in range(count))
+    return np.ascontiguousarray(total[(..., *real)]).reshape(lead + spatial).astype(x.dtype, copy=False)
+
+
 @kernel("max_pool_with_index", REAL)
 def max_pool_with_index(
     x: Array, kernel_size: Ints, strides: Ints, paddings: Ints, ceil_mode: bool
@@ -104,6 +148,11 @@ def adaptive_max_pool_with_index(x: Array, output_size: Ints) -> tuple[Array, Ar
     index = np.empty(lead + output_size, np.int32)
     places = np.arange(math.prod(spatial), dtype=np.int32).reshape(spatial)
     bounds = [adaptive_bounds(size, n) for size, n in zip(spatial, output_size)]
+    if x.size == 0:
+        # Windows without elements: NaN, as in Paddle.
+        best.fill(np.nan if x.dtype.kind not in "iu" else 0)
+        index.fill(0)
+        return best, index
     for cell in itertools.product(*(range(n) for n in output_size)):
         where = tuple(slice(*bounds[i][c]) for i, c in enumerate(cell))
         window = x[(..., *where)].reshape(*lead, -1)
@@ -115,7 +164,7 @@ def adaptive_max_pool_with_index(x: Array, output_size: Ints) -> tuple[Array, Ar
 
 def _flat_index(index: Array, lead: int, spatial: int) -> Array:
     """Places in the whole array of places that are flat over the spatial axes."""
-    rows = index.reshape(lead, -1).astype(np.int64)
+    rows = index.reshape(lead, index.size // lead if lead else 0).astype(np.int64)
     if rows.size and (rows.min() < 0 or rows.max() >= spatial):
         raise IndexError(f"expected indices in [0, {spatial}), received {int(rows.min())} to {int(rows.max())}")
     rows += np.arange(lead, dtype=np.int64)[:, None] * spatial

@@ -59,8 +59,9 @@ def _max_pool(
             f"{name}: expected a channel-first data_format with return_mask=True, received {data_format!r}"
         )
     arguments = _window(x, kernel_size, stride, padding, ceil_mode, last, name)
-    out, index = _C_ops.max_pool_with_index(to_first(x, last), *arguments)
-    return (out, index) if return_mask else back(out, last)
+    if return_mask:
+        return _C_ops.max_pool_with_index(x, *arguments)
+    return back(_C_ops.max_pool(to_first(x, last), *arguments), last)
 
 
 def max_pool1d(
