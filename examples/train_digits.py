@@ -35,7 +35,7 @@ class Digits(Dataset):
 class Net(nn.Layer):
     """Two convolutions with batch normalisation, then two linear layers.
 
-    GELU is smooth: runs that differ in the last digit stay together, which ReLU's kink does not promise.
+    GELU and mean pooling are smooth: runs that differ in the last digit stay together, which kinks and maxima do not promise.
     """
 
     def __init__(self):
@@ -44,11 +44,11 @@ class Net(nn.Layer):
             nn.Conv2D(1, 16, 3, padding=1, bias_attr=False),  # the normalisation has one
             nn.BatchNorm2D(16),
             nn.GELU(),
-            nn.MaxPool2D(2),
+            nn.AvgPool2D(2),
             nn.Conv2D(16, 32, 3, padding=1, bias_attr=False),
             nn.BatchNorm2D(32),
             nn.GELU(),
-            nn.MaxPool2D(2),
+            nn.AvgPool2D(2),
         )
         self.head = nn.Sequential(nn.Flatten(), nn.Linear(128, 64), nn.GELU(), nn.Linear(64, 10))
 
@@ -131,9 +131,7 @@ def accuracy(net, loader):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--epochs", type=int, default=12, help="passes over the training images (default: 12)")
-    parser.add_argument(
-        "--seed", type=int, default=0, help="of the weights and the batch order (default: 0)"
-    )
+    parser.add_argument("--seed", type=int, default=0, help="of the weights and the batch order (default: 0)")
     parser.add_argument("--quick", action="store_true", help="two passes, to see that it runs")
     options = parser.parse_args()
     epochs = 2 if options.quick else options.epochs
