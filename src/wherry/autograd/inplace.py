@@ -73,8 +73,9 @@ def run_writer(op: OpDef, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) -> An
     targets = [inputs[pair[0]] for pair in op.inplace]
     recorded = is_grad_enabled()
     for target in targets:
-        if isinstance(target, TensorBase):
-            refuse_write(op.name, target, recorded)
+        for tensor in target if isinstance(target, list) else [target]:
+            if isinstance(tensor, TensorBase):
+                refuse_write(op.name, tensor, recorded)
     raw(op, tuple([dense_of(v) for v in inputs]), attrs)
     for target in targets:
         for tensor in target if isinstance(target, list) else [target]:
