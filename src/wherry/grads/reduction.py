@@ -72,7 +72,7 @@ def p_norm_grad(
 ) -> Value:
     """The subgradient 0 at the origin for every p."""
     if porder == 0:
-        return None
+        return ops.full(x_meta.shape, 0.0, x_meta.dtype, None)
     norm = keep(ops, out, x_meta, axis, keepdim)
     grad = keep(ops, out_grad, x_meta, axis, keepdim)
     if porder == 1:

@@ -90,7 +90,8 @@ def batch_norm(
         )
     if training and not use_global_stats:
         out, mean, variance = _C_ops.batch_norm(x, weight, bias, epsilon)
-        _C_ops.update_running_(running_mean, running_var, mean.detach(), variance.detach(), momentum)
+        statistics = (running_mean.detach(), running_var.detach(), mean.detach(), variance.detach())
+        _C_ops.update_running_(*statistics, momentum)
         return _back(out, last)
     row = (1, channels, *(1,) * (x.ndim - 2))
     inverse = _C_ops.rsqrt(_C_ops.scale(running_var.detach(), 1.0, epsilon, True))
