@@ -1,5 +1,6 @@
 """Normalisation layers."""
 
+import math
 from typing import Any
 
 from wherry.api.param_attr import ParamAttr
@@ -208,14 +209,16 @@ class LayerNorm(Layer):
         super().__init__(dtype=dtype)
         self._normalized_shape = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
         self._epsilon = epsilon
+        # One axis, however many are normalised: the shape that Paddle's checkpoints have.
+        shape = [math.prod(self._normalized_shape)]
         self.weight = self.create_parameter(
-            self._normalized_shape,
+            shape,
             weight_attr if elementwise_affine else False,
             default_initializer=Constant(1.0),
             device=device,
         )
         self.bias = self.create_parameter(
-            self._normalized_shape, bias_attr if elementwise_affine and bias else False, is_bias=True, device=device
+            shape, bias_attr if elementwise_affine and bias else False, is_bias=True, device=device
         )
 
     def forward(self, input: Any) -> Any:
