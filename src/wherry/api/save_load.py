@@ -167,8 +167,6 @@ def _read(file: Any, shown: str) -> Any:
             f"load: {shown} asks for {error}, which is neither an array nor a plain container; loading it could run any code, "
             "so it is refused. Open it with the program that wrote it and save its tensors alone."
         ) from None
-    except MemoryError:
-        raise
     except Exception as error:
         raise ValueError(
             f"load: {shown} is damaged, cut off or not a file of this format ({type(error).__name__}: {error}). "

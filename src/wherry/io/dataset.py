@@ -12,6 +12,10 @@ from wherry.autograd.structures import TensorBase
 from wherry.tensor.tensor import tensor_from_array
 
 
+class NoLength(RuntimeError, ValueError, TypeError):
+    """A stream, or its loader, was asked for its length: an error of Paddle's kind, and a TypeError so that list() does without."""
+
+
 class Dataset:
     """Samples by index: subclasses define __getitem__ and __len__. Source: paddle.io.Dataset."""
 
@@ -35,7 +39,7 @@ class IterableDataset(Dataset):
         raise RuntimeError(f"'__getitem__' should not be called for IterableDataset {type(self).__name__}")
 
     def __len__(self) -> int:
-        raise RuntimeError(f"'__len__' should not be called for IterableDataset {type(self).__name__}")
+        raise NoLength(f"'__len__' should not be called for IterableDataset {type(self).__name__}")
 
 
 class TensorDataset(Dataset):

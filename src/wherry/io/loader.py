@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from wherry.io.collate import as_tensors, default_collate_fn, default_convert_fn
-from wherry.io.dataset import IterableDataset, TensorDataset
+from wherry.io.dataset import IterableDataset, NoLength, TensorDataset
 from wherry.io.sampler import BatchSampler
 
 
@@ -78,7 +78,7 @@ class DataLoader:
 
     def __len__(self) -> int:
         if isinstance(self.dataset, IterableDataset):
-            raise ValueError("DataLoader: length of IterableDataset not supported")
+            raise NoLength("DataLoader: length of IterableDataset not supported")
         return len(self.batch_sampler) if self.auto_collate_batch else len(self.dataset)
 
     def __iter__(self) -> Iterator[Any]:

@@ -113,8 +113,13 @@ _READABLE: dict[tuple[str, str], Callable[..., Any]] = {
 }
 
 
-class _Reader(pickle.Unpickler):
-    """Finds the readable names only."""
+class _Reader(pickle._Unpickler):  # type: ignore[name-defined,misc]
+    """Finds the readable names only, and lets a pickle set the state of nothing but stand-ins.
+
+    It is the Python form of the unpickler: the native one takes memory as a pickle's memo numbers say, in advance.
+    """
+
+    dispatch = dict(pickle._Unpickler.dispatch)  # type: ignore[attr-defined]
 
     def find_class(self, module: str, name: str) -> Any:
         found = _READABLE.get((module, name))
@@ -124,6 +129,16 @@ class _Reader(pickle.Unpickler):
 
     def persistent_load(self, pid: Any) -> Any:
         raise ForeignObject("a reference to something outside the file")
+
+    def load_build(self) -> None:
+        """BUILD: state for the object below it on the stack."""
+        state = self.stack.pop()
+        target = self.stack[-1]
+        if not isinstance(target, (_StoredArray, _StoredDtype)):
+            raise ForeignObject(f"the state of a {type(target).__name__}")
+        target.__setstate__(state)
+
+    dispatch[pickle.BUILD[0]] = load_build
 
 
 def load(file: IO[bytes]) -> Any:
