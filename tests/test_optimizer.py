@@ -87,6 +87,48 @@ def test_half_parameters_without_master_are_rounded_once():
     assert optimizer.state_dict()[f"{p.name}_moment1_0"].dtype == paddle.float32
 
 
+def by_hand(values, grads, rate, decay=0.0):
+    """AdamW in float64."""
+    m = v = np.zeros_like(values)
+    for step, g in enumerate(grads, 1):
+        values = values * (1 - rate * decay)
+        m = 0.9 * m + 0.1 * g
+        v = 0.999 * v + 0.001 * g * g
+        values = values - rate * (m / (1 - 0.9**step)) / (np.sqrt(v / (1 - 0.999**step)) + 1e-8)
+    return values
+
+
+@pytest.mark.parametrize("leave", ["none", "a gradient", "the optimizer", "its state", "equal rates"])
+def test_small_parameters_are_stepped_together_and_apart_alike(leave):
+    random = np.random.RandomState(0)
+    starts = [random.standard_normal(shape) for shape in ((3, 4), (), (5,))]
+    params = [parameter(s, name=f"together_{leave}_{i}", learning_rate=2.0 if i and leave == "equal rates" else 1.0)
+              for i, s in enumerate(starts)]  # fmt: skip
+    optimizer = paddle.optimizer.AdamW(0.1, parameters=params, weight_decay=0.3)
+    grads = [[] for _ in params]
+    for step in range(6):
+        for i, p in enumerate(params):
+            p.clear_gradient(False)
+            if leave == "a gradient" and step == 2 and i == 1:
+                continue
+            grads[i].append(random.standard_normal(p.shape))
+            set_grad(p, grads[i][-1])
+        optimizer.step()
+        if step == 3 and leave == "the optimizer":
+            state = {k: v.numpy() for k, v in optimizer.state_dict().items()}
+            optimizer = paddle.optimizer.AdamW(0.1, parameters=params[::-1], weight_decay=0.3)
+            optimizer.set_state_dict(state)
+        if step == 3 and leave == "its state":
+            optimizer.set_state_dict({k: v.numpy() for k, v in optimizer.state_dict().items()})
+    for i, (p, start) in enumerate(zip(params, starts, strict=True)):
+        rate = 0.2 if i and leave == "equal rates" else 0.1
+        np.testing.assert_allclose(p.numpy(), by_hand(start, grads[i], rate, 0.3), rtol=1e-4, atol=1e-5)
+        assert (
+            optimizer.state_dict()[f"{p.name}_moment1_0" if leave != "the optimizer" else f"{p.name}_moment1_1"].shape
+            == p.shape
+        )
+
+
 def test_large_and_strided_parameters_agree_with_small_ones():
     random = np.random.RandomState(0)
     values, grads = random.standard_normal((300, 400)), random.standard_normal((300, 400))

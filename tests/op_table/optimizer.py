@@ -38,6 +38,19 @@ ROWS = (
         beta2=0.9,
         epsilon=1e-8,
     ),
+    Row(
+        "packed_adam_",
+        (
+            Case(
+                (PAIR, PAIR, (10,), (10,), ONES, ONES),
+                {"learning_rate": 0.1, "decay": 0.0, "beta1": 0.9, "beta2": 0.9, "epsilon": 1e-8},
+            ),
+        ),
+        None,
+        ("float32",),
+        order=0,
+        reason=REASON,
+    ),
     update("merged_adamax_", (PAIR, PAIR, PAIR, PAIR, ONES), learning_rate=RATES, beta1=0.9, beta2=0.9, epsilon=1e-8),
     update("merged_adagrad_", (PAIR, PAIR, PAIR), learning_rate=RATES, epsilon=1e-6),
     update("merged_adadelta_", (PAIR, PAIR, PAIR, PAIR), learning_rate=RATES, rho=0.9, epsilon=1e-6),

@@ -30,6 +30,21 @@ def merged_update(param: Metas, grad: Metas, *states: Metas | None) -> tuple[Any
     return (param, *states)
 
 
+@infer_meta("PackedAdamInferMeta")
+def packed_adam(
+    param: Metas, grad: Metas, moment1: Meta, moment2: Meta, beta1_pow: Metas, beta2_pow: Metas
+) -> tuple[Any, ...]:
+    """What is written, as it is: the moments have as many elements as the parameters together."""
+    merged_update(param, grad, beta1_pow, beta2_pow)
+    total = 0
+    for meta in param:
+        total += meta.size
+    for moment in (moment1, moment2):
+        if moment.shape != (total,):
+            raise ValueError(f"expected moments of shape [{total}], received {list(moment.shape)}")
+    return param, moment1, moment2, beta1_pow, beta2_pow
+
+
 def check(what: str, metas: Metas, i: int, param: Meta, count: int) -> None:
     """Raise ValueError for a list of another length or a tensor of another shape."""
     if len(metas) != count:

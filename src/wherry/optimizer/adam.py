@@ -1,13 +1,46 @@
 """Adam and its relatives."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
 
 from wherry import _C_ops
 from wherry.autograd.structures import TensorBase
 from wherry.optimizer.optimizer import Optimizer, Slot, above_zero, in_unit
+from wherry.tensor.tensor import tensor_from_array
 
 Group = dict[str, Any]
+
+
+# Moments of parameters of at most this many elements together lie in one vector each.
+_PACKED: Final = 1 << 17
+
+
+class _Pack:
+    """The moments of a list of parameters as two vectors, of which the parameters' own are parts."""
+
+    __slots__ = ("moment1", "moment2")
+
+    def __init__(self, slots: list[Slot]) -> None:
+        self.moment1 = self._joined(slots, "moment1")
+        self.moment2 = self._joined(slots, "moment2")
+
+    @staticmethod
+    def _joined(slots: list[Slot], name: str) -> Any:
+        tensors = [s.states[name] for s in slots]
+        vector = tensor_from_array(np.concatenate([t.impl.array.reshape(-1) for t in tensors]))
+        start = 0
+        for tensor in tensors:
+            stop = start + tensor.impl.array.size
+            part = vector.impl.array[start:stop].reshape(tensor.impl.meta.shape)
+            tensor.impl = vector.impl.alias(part, tensor.impl.meta)
+            start = stop
+        return vector
+
+    def holds(self, slot: Slot) -> bool:
+        """Whether a parameter's moment is still part of the vector (a copied optimizer's is not)."""
+        return slot.states["moment1"].impl.storage is self.moment1.impl.storage
 
 
 def _number(value: Any) -> float:
@@ -46,6 +79,9 @@ class Adam(Optimizer):
         self._beta2 = in_unit(kind, "beta2", _number(beta2))
         self._epsilon = above_zero(kind, "epsilon", epsilon)
         self._amsgrad = bool(amsgrad)
+        self._packs: dict[tuple[int, ...], _Pack] = {}
+        # Lists of parameters that were packed, or found not to be for packing.
+        self._tried: set[tuple[int, ...]] = set()
 
     def _names(self) -> tuple[str, ...]:
         return self._state_names if self._amsgrad else tuple(n for n in self._state_names if n != "moment2_max")
@@ -60,9 +96,51 @@ class Adam(Optimizer):
         """How much of each parameter is taken off, times its learning rate."""
         return [0.0] * len(params)
 
+    def _prepare(self, group: Group, params: list[Any]) -> None:
+        key = tuple([id(p) for p in params])
+        if key in self._tried:
+            return
+        self._tried.add(key)
+        total = sum(p.impl.meta.size for p in params)
+        if self._amsgrad or len(params) < 2 or total > _PACKED or params[0].impl.meta.dtype.itemsize == 2:
+            return
+        if any(set(other) & set(key) for other in self._packs):
+            return
+        slots = [self._slot(p, group) for p in params]
+        if self._same_powers(key):
+            self._packs[key] = _Pack(slots)
+
+    def _pack_of(self, params: list[Any], slots: list[Slot]) -> _Pack | None:
+        """The pack of exactly these parameters; others that share one with them go their own ways from now on."""
+        if not self._packs:
+            return None
+        key = tuple([id(p) for p in params])
+        pack = self._packs.get(key)
+        if pack is not None and pack.holds(slots[0]):
+            return pack
+        self._packs = {other: p for other, p in self._packs.items() if not set(other) & set(key)}
+        return None
+
     def _update(
-        self, group: Group, params: Any, grads: Any, slots: list[Slot], masters: Any, rates: list[float]
+        self, group: Group, params: list[Any], grads: list[Any], slots: list[Slot], masters: Any, rates: list[float]
     ) -> None:
+        decays = self._decays(group, params)
+        pack = self._pack_of(params, slots)
+        if pack is not None and len(set(rates)) == 1 and len(set(decays)) == 1:
+            _C_ops.packed_adam_(
+                params,
+                grads,
+                pack.moment1,
+                pack.moment2,
+                [s.states["beta1_pow_acc"] for s in slots],
+                [s.states["beta2_pow_acc"] for s in slots],
+                rates[0],
+                decays[0],
+                _number(group.get("beta1", self._beta1)),
+                _number(group.get("beta2", self._beta2)),
+                _number(group.get("epsilon", self._epsilon)),
+            )
+            return
         _C_ops.merged_adam_(
             params,
             grads,
@@ -73,11 +151,24 @@ class Adam(Optimizer):
             [s.states["moment2_max"] for s in slots] if self._amsgrad else None,
             masters,
             rates,
-            self._decays(group, params),
+            decays,
             _number(group.get("beta1", self._beta1)),
             _number(group.get("beta2", self._beta2)),
             _number(group.get("epsilon", self._epsilon)),
         )
+
+    def set_state_dict(self, state_dict: dict[str, Any]) -> None:
+        super().set_state_dict(state_dict)
+        # A pack has one power of beta for all.
+        self._packs = {key: pack for key, pack in self._packs.items() if self._same_powers(key)}
+        self._tried = set(self._packs)
+
+    def _same_powers(self, key: tuple[int, ...]) -> bool:
+        powers = {tuple([self._slots[i].states[n].impl.array.item() for n in self._single]) for i in key}
+        return len(powers) == 1
+
+    set_dict = set_state_dict
+    load_state_dict = set_state_dict
 
 
 class AdamW(Adam):

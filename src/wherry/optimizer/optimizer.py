@@ -139,9 +139,13 @@ class Optimizer:
         for alike in by_dtype.values():
             params = [p for p, _ in alike]
             grads = [g if g.impl.meta.dtype is p.impl.meta.dtype else _C_ops.cast(g, p.dtype) for p, g in alike]
+            self._prepare(group, params)
             slots = [self._slot(p, group) for p in params]
             masters = [s.master for s in slots] if slots[0].master is not None else None
             self._update(group, params, grads, slots, masters, [self._rate_of(p, rate) for p in params])
+
+    def _prepare(self, group: dict[str, Any], params: list[Any]) -> None:
+        """Called before the state of parameters of one dtype is made."""
 
     def _rate_of(self, param: Any, rate: float) -> float:
         settings = getattr(param, "optimize_attr", None)

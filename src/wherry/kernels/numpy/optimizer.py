@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from wherry.core.dtype import float32, float64
 from wherry.dispatch.kernel_factory import FLOAT, FLOATING_OR_COMPLEX, kernel
 from wherry.kernels.numpy.common import Array, in_float32
 
@@ -149,6 +150,45 @@ def merged_adam_(
         beta1_pow[i][0] = power1 * beta1
         beta2_pow[i][0] = power2 * beta2
     return (None,) * 7
+
+
+@kernel("packed_adam_", (float32, float64))
+def packed_adam_(
+    param: Arrays,
+    grad: Arrays,
+    moment1: Array,
+    moment2: Array,
+    beta1_pow: Arrays,
+    beta2_pow: Arrays,
+    learning_rate: float,
+    decay: float,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+) -> Any:
+    """Adam on small parameters: one pass over all of them, as for so few elements the calls cost more than the work."""
+    power1, power2 = float(beta1_pow[0][0]), float(beta2_pow[0][0])
+    correction = math.sqrt(1.0 - power2)
+    gradients = np.concatenate([g.reshape(-1) for g in grad])
+    scratch = np.empty_like(gradients)
+    _average(moment1, gradients, beta1, _one_minus(beta1, moment1.dtype), scratch)
+    _average_square(moment2, gradients, beta2, _one_minus(beta2, moment1.dtype), scratch)
+    np.sqrt(moment2, out=scratch)
+    np.add(scratch, epsilon * correction, out=scratch)
+    np.divide(moment1, scratch, out=scratch)
+    np.multiply(scratch, learning_rate * correction / (1.0 - power1), out=scratch)
+    shrink = 1.0 - learning_rate * decay
+    start = 0
+    for p in param:
+        stop = start + p.size
+        if shrink != 1.0:
+            np.multiply(p, shrink, out=p)
+        np.subtract(p, scratch[start:stop].reshape(p.shape), out=p)
+        start = stop
+    for powers, power in ((beta1_pow, power1 * beta1), (beta2_pow, power2 * beta2)):
+        for array in powers:
+            array[0] = power
+    return (None,) * 5
 
 
 @kernel("merged_adamax_", FLOAT)
