@@ -145,6 +145,14 @@ def test_where_sends_an_exact_zero_to_the_side_not_taken() -> None:
     assert y.grad.numpy().tolist() == [3.0, 0.0, 0.0]
 
 
+def test_where_keeps_an_infinite_gradient_from_the_side_not_taken() -> None:
+    x, y = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    out = paddle.where(paddle.to_tensor([False, True]), x, y)
+    out.backward(const([np.inf, np.nan]))
+    np.testing.assert_array_equal(x.grad.numpy(), [0.0, np.nan])
+    np.testing.assert_array_equal(y.grad.numpy(), [np.inf, 0.0])
+
+
 @pytest.mark.parametrize("p", [1, 2, 3, 2.5, float("inf"), "fro"])
 def test_a_norm_at_the_origin_has_gradient_zero(p: Any) -> None:
     x = leaf(np.zeros((2, 3)))
