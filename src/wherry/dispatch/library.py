@@ -175,9 +175,6 @@ def run(op: OpDef, values: list[Any], attrs: tuple[Any, ...]) -> Any:
     STATE.in_kernel = True
     result = kernel.function(*arrays)
     STATE.in_kernel = False
-    if result is None:
-        # An entry that writes: its kernel has changed its inputs' memory and has nothing to return.
-        return None
     return wrapped(op, result, out_metas, values)
 
 
@@ -278,7 +275,9 @@ def arrays_of(value: Any) -> Any:
 
 
 def wrapped(op: OpDef, result: Any, out_metas: Any, values: list[Any]) -> Any:
-    """What the kernel returned as DenseTensors with their metas."""
+    """What the kernel returned as DenseTensors with their metas; None from a kernel that wrote to its inputs."""
+    if result is None:
+        return None
     if len(op.outputs) == 1:
         source = values[op.view[0][0]] if op.view else None
         return _wrap(op.output_kinds[0], result, out_metas, source)

@@ -293,6 +293,11 @@ class Optimizer:
         for name in names:
             if name in self._pending:
                 return self._pending.pop(name)
+        # The number at the end counts how often the process made such a state, which differs from run to run.
+        stem = names[-1].removesuffix("0")
+        for name in self._pending:
+            if name.startswith(stem) and name[len(stem) :].isdigit():
+                return self._pending.pop(name)
         return None
 
     def _load_into(self, tensor: Any, value: Any, name: str) -> None:

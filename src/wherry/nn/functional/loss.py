@@ -170,17 +170,21 @@ def _soft_cross_entropy(
     label_smoothing: float,
 ) -> Tensor:
     squeezed = False
+    valid: Tensor | None = None
     classes = input.shape[axis]
     if not soft_label:
         squeezed = label.ndim == input.ndim - 1
         places = _C_ops.unsqueeze(label, (axis,)) if squeezed else label
         label = _C_ops.label_one_hot(places, classes, ignore_index, axis, input.dtype)
+        valid = _C_ops.sum(label, (axis,), None, True)
     elif list(label.shape) != list(input.shape):
         raise ValueError(
             f"cross_entropy: expected probabilities of input's shape {list(input.shape)}, received {list(label.shape)}"
         )
     if label_smoothing > 0.0:
         label = _C_ops.scale(label, 1.0 - label_smoothing, label_smoothing / classes, True)
+        if valid is not None:
+            label = _C_ops.multiply(label, valid)
     logs = _C_ops.log_softmax(input, axis) if use_softmax else _C_ops.log(input)
     loss = _C_ops.scale(_C_ops.sum(_C_ops.multiply(label, logs), (axis,), None, True), -1.0, 0.0, True)
     if weight is not None:
@@ -191,6 +195,9 @@ def _soft_cross_entropy(
             return _C_ops.divide(_C_ops.sum(loss, (), None, False), _C_ops.sum(factors, (), None, False))
     if squeezed and reduction == "none":
         loss = _C_ops.squeeze(loss, (axis,))
+    if valid is not None and reduction == "mean":
+        count = int(valid.impl.array.sum())
+        return _C_ops.scale(_C_ops.sum(loss, (), None, False), 1.0 / max(count, 1), 0.0, True)
     return _reduced(loss, reduction, "cross_entropy")
 
 
