@@ -33,6 +33,8 @@ def over(function: Any) -> Any:
 
 
 def sum_reference(x: np.ndarray, axis: tuple[int, ...] = (), dtype: Any = None, keepdim: bool = False) -> Any:
+    if dtype and x.dtype.kind == "c" and np.dtype(dtype).kind in "fiu":
+        x = x.real
     result = np.sum(x.astype(dtype) if dtype else x, axis=axis if axis and x.ndim else None, keepdims=keepdim)
     return result.astype(dtype) if dtype else result if x.dtype in ("int32", "bool") else result.astype(x.dtype)
 

@@ -114,7 +114,8 @@ def test_view_shares_memory_and_history(call: Call) -> None:
     before = base.numpy()
     view.scale_(3.0)
     changed = base.numpy() != before
-    assert int(changed.sum()) == int((np.unique(view.numpy(), return_counts=True)[1]).sum()) or changed.any()
+    # A view that does not overlap itself has each of its elements at a place of its own in the base.
+    assert int(changed.sum()) == view.size
     base.sum().backward()
     np.testing.assert_allclose(leaf.grad.numpy(), np.where(base.numpy() == before, 1.0, 3.0))
 

@@ -18,7 +18,7 @@ from wherry.autograd.structures import AccumulationNode, GeneralGradNode, GradNo
 from wherry.core import dtype as dt
 from wherry.core.dense_tensor import DenseTensor
 from wherry.core.meta import Meta
-from wherry.core.state import set_grad_enabled_flag
+from wherry.core.state import STATE, set_grad_enabled_flag
 
 _add: Final[Any] = np.add
 _array: Final[Any] = np.array
@@ -365,6 +365,8 @@ class BackwardPass:
 
 def noted(error: Exception, node: GradNodeBase) -> Exception:
     """The exception with a note that names the node and the user's forward line."""
+    # The kernel that raised did not say that it had ended.
+    STATE.in_kernel = False
     if not getattr(error, "wherry_noted", False):
         error.add_note(f"raised in the backward of {node.op_name()}, which was recorded at {node.forward_line()}")
         changed: Any = error

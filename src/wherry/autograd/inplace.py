@@ -65,7 +65,7 @@ def ad_func_inplace(op: OpDef, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) 
             return run_writer(op, inputs, attrs)
         return run_twin(op, inputs, attrs)
     except Exception as error:
-        raise explained(error, op, inputs)
+        raise explained(error, op, inputs, op.name if op.name.endswith("_") else op.name + "_")
 
 
 def run_writer(op: OpDef, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) -> Any:

@@ -98,8 +98,6 @@ def operand(value: Any, other: TensorBase) -> TensorBase | None:
         return from_number(value, other.impl.meta)
     if isinstance(value, np.ndarray):
         return from_array(value)
-    if isinstance(value, (list, tuple)):
-        return from_array(np.array(value))
     return None
 
 

@@ -18,9 +18,8 @@ class PyLayerContext:
         self._saved: tuple[Any, ...] = ()
         self._wrappers: tuple[Any, ...] | None = None
         self._node: Any = None
-        self._create_graph = False
         self._non_differentiable: tuple[Any, ...] = ()
-        self._not_inplace = False
+        self._not_inplace: tuple[Any, ...] = ()
         self.materialize_grads = True
         self.needs_input_grad: tuple[bool, ...] = ()
 
@@ -54,8 +53,8 @@ class PyLayerContext:
         return with_history(dense, node if wrapper.is_output else wrapper.grad_node, wrapper.position)
 
     def mark_not_inplace(self, *tensors: Any) -> None:
-        """Say that these inputs, returned by forward, are not changed in it."""
-        self._not_inplace = True
+        """Say that these inputs, returned by forward, count as not changed by it, whatever was written to them."""
+        self._not_inplace = tensors
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
         """Say that these outputs carry no gradient."""
@@ -90,6 +89,7 @@ class PyLayer:
         inputs = [v for v in list(args) + list(kwargs.values()) if isinstance(v, TensorBase)]
         nodes = [grad_node_of(t) for t in inputs]
         context.needs_input_grad = tuple(n is not None for n in nodes)
+        versions = [t.impl.inplace_version for t in inputs]
         with no_grad_():
             returned = cls.forward(context, *args, **kwargs)
         outputs = list(returned) if isinstance(returned, (tuple, list)) else [returned]
@@ -107,7 +107,12 @@ class PyLayer:
             node.metas.append(tensor.impl.meta)
         frame = where.user_frame()
         node.code, node.lasti = frame.f_code, frame.f_lasti
-        outputs = tie_outputs(node, outputs, inputs, context)
+        kept = [
+            t
+            for t, version in zip(inputs, versions)
+            if t.impl.inplace_version == version or any(t is m for m in context._not_inplace)
+        ]
+        outputs = tie_outputs(node, outputs, kept, context)
         context._wrappers = wrap_saved(node, context, inputs, nodes, outputs)
         context._saved = ()
         if isinstance(returned, (tuple, list)):
@@ -115,20 +120,17 @@ class PyLayer:
         return outputs[0]
 
 
-def tie_outputs(node: PyLayerNode, outputs: list[Any], inputs: list[TensorBase], context: PyLayerContext) -> list[Any]:
-    """Make the tensors that forward returned the node's outputs; an input that was returned becomes an alias of itself."""
+def tie_outputs(node: PyLayerNode, outputs: list[Any], kept: list[TensorBase], context: PyLayerContext) -> list[Any]:
+    """Make the tensors that forward returned the node's outputs; an input that was returned unchanged becomes an alias of itself."""
     tied: list[Any] = []
     position = 0
     for output in outputs:
         if not isinstance(output, TensorBase):
             tied.append(output)
             continue
-        given = any(output is i for i in inputs)
-        tensor = (
-            new_tensor(output.impl.alias(output.impl.array, output.impl.meta))
-            if given and not changed_by(node, output)
-            else output
-        )
+        tensor = output
+        if any(output is k for k in kept):
+            tensor = new_tensor(output.impl.alias(output.impl.array, output.impl.meta))
         node.out_metas.append(tensor.impl.meta)
         hidden = any(output is m for m in context._non_differentiable)
         if tensor.impl.meta.dtype.is_differentiable and not hidden:
@@ -140,14 +142,6 @@ def tie_outputs(node: PyLayerNode, outputs: list[Any], inputs: list[TensorBase],
         position += 1
         tied.append(tensor)
     return tied
-
-
-def changed_by(node: PyLayerNode, tensor: TensorBase) -> bool:
-    """Whether forward wrote to a tensor that it was given and returns."""
-    storage = tensor.impl.storage
-    if storage is None or not storage.writes:
-        return False
-    return storage.writes[-1].code is getattr(node.layer.forward, "__code__", None)
 
 
 def wrap_saved(

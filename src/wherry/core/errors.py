@@ -3,6 +3,7 @@
 from typing import Any
 
 from wherry.core import where
+from wherry.core.state import STATE
 
 
 class PermissionDeniedError(RuntimeError):
@@ -20,14 +21,17 @@ def summary(value: Any) -> str:
     return "None" if value is None else type(value).__name__
 
 
-def explained(error: Exception, op: Any, inputs: tuple[Any, ...]) -> Exception:
-    """The same exception with the operation, its inputs and the user's line in its message."""
+def explained(error: Exception, op: Any, inputs: tuple[Any, ...], called: str = "") -> Exception:
+    """The same exception with the operation (by the name it was called by), its inputs and the user's line in its message."""
+    # The kernel that raised did not say that it had ended.
+    STATE.in_kernel = False
     if getattr(error, "wherry_explained", False):
         return error
     received = ", ".join(f"{name}: {summary(v)}" for name, v in zip(op.inputs, inputs))
     text = str(error)
-    if not text.startswith(op.name):
-        text = f"{op.name}: {text}"
+    called = called or op.name
+    if not text.startswith(called):
+        text = f"{called}: {text.removeprefix(op.name + ': ')}"
     if received:
         text += f"\n  inputs: {received}"
     text += f"\n  at {where.user_line()}"

@@ -377,8 +377,10 @@ class Tensor(_TensorBase):
         return np.array(self.impl.array)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        array = np.array(self.impl.array)
-        return array if dtype is None else array.astype(dtype)
+        if copy is False:
+            # A shared array could be written to unseen by the version check.
+            raise ValueError("__array__: expected copy=True or None, received False; a Tensor's values are copied")
+        return np.array(self.impl.array, dtype)
 
     def item(self, *args: int) -> Any:
         """The element as a Python number; with indices (or one flat index) that element. Raises ValueError without, for more than one."""

@@ -29,11 +29,13 @@ def sum(x: Array, axis: tuple[int, ...], dtype: DataType | None, keepdim: bool) 
 
 
 def _sum_in(x: Array, dtype: "np.dtype", axes: tuple[int, ...] | None, keepdim: bool) -> Array:
-    if dtype in HALF:
-        return _add_reduce(x, axis=axes, keepdims=keepdim, dtype=np.float32).astype(dtype)
     if dtype.kind == "b":
         # A sum is true where it is not zero; terms may cancel.
         return sum(x, axes or (), None, keepdim) != 0
+    if x.dtype.kind == "c" and dtype.kind != "c":
+        x = x.real
+    if dtype in HALF:
+        return _add_reduce(x, axis=axes, keepdims=keepdim, dtype=np.float32).astype(dtype)
     if x.dtype != dtype:
         x = x.astype(dtype)
     return _add_reduce(x, axis=axes, keepdims=keepdim, dtype=dtype)

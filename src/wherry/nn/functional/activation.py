@@ -28,6 +28,7 @@ __all__ = [
     "relu",
     "relu6",
     "relu_",
+    "rrelu",
     "selu",
     "sigmoid",
     "silu",
@@ -68,6 +69,23 @@ def leaky_relu(x: Tensor, negative_slope: float = 0.01, name: str | None = None)
 def leaky_relu_(x: Tensor, negative_slope: float = 0.01, name: str | None = None) -> Tensor:
     """In-place `leaky_relu`."""
     return _C_ops.leaky_relu_(x, negative_slope)
+
+
+def rrelu(
+    x: Tensor, lower: float = 1.0 / 8.0, upper: float = 1.0 / 3.0, training: bool = True, name: str | None = None
+) -> Tensor:
+    """x, or x times a slope where x is negative: drawn for each element from [lower, upper] in training, else their mean.
+
+    Raises ValueError unless 0 <= lower <= upper <= 1. Source: Xu et al., 2015 (arXiv:1505.00853); paddle.nn.functional.rrelu.
+    """
+    if not 0.0 <= lower <= upper <= 1.0:
+        raise ValueError(f"rrelu: expected 0 <= lower <= upper <= 1, received lower={lower}, upper={upper}")
+    if not training:
+        return _C_ops.leaky_relu(x, (lower + upper) / 2.0)
+    from wherry.api.random import uniform
+
+    slopes = _C_ops.cast(uniform(list(x.shape), min=lower, max=upper), x.dtype)
+    return _C_ops.where(x < 0, _C_ops.multiply(x, slopes), x)
 
 
 def prelu(x: Tensor, weight: Tensor, data_format: str = "NCHW", name: str | None = None) -> Tensor:

@@ -377,18 +377,16 @@ class Upsample(Layer):
         name: str | None = None,
     ) -> None:
         super().__init__()
-        if recompute_scale_factor:
-            raise NotImplementedError("Upsample: 'recompute_scale_factor' is not supported")
         self.size = size
         self.scale_factor = scale_factor
         self.mode = mode
         self.align_corners = align_corners
         self.align_mode = align_mode
         self.data_format = data_format
+        self.recompute_scale_factor = recompute_scale_factor
         self.name = name
 
     def forward(self, x: Any) -> Any:
-        formats = {} if self.data_format is None else {"data_format": self.data_format}
         return F.interpolate(
             x,
             size=self.size,
@@ -396,7 +394,8 @@ class Upsample(Layer):
             mode=self.mode,
             align_corners=self.align_corners,
             align_mode=self.align_mode,
-            **formats,
+            data_format=self.data_format,
+            recompute_scale_factor=self.recompute_scale_factor,
         )
 
     def extra_repr(self) -> str:
