@@ -14,7 +14,7 @@ from wherry.autograd.structures import GeneralGradNode, GradNode, GradNodeBase, 
 from wherry.autograd.type_promotion import promote
 from wherry.core.dense_tensor import DenseTensor
 from wherry.core.errors import explained
-from wherry.core.state import STATE, amp_state, is_grad_enabled, saved_tensors_hooks
+from wherry.core.state import STATE, amp_state, is_grad_enabled, observers, saved_tensors_hooks
 from wherry.core.where import user_frame
 from wherry.dispatch import op_def as od
 from wherry.dispatch.bind import bind
@@ -202,9 +202,39 @@ def ad_func(op: OpDef, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) -> Any:
     """Any operation: inputs are Tensors, lists of Tensors or None, attributes are canonical."""
     if not op.bound:
         bind(op)
+    outputs = (
+        all_outputs(op, inputs, attrs) if STATE.observers == 0 else observed(all_outputs, op, inputs, attrs, False)
+    )
+    if len(outputs) == 1:
+        return outputs[0]
+    returned = [outputs[i] for i in op.returned]
+    return returned[0] if len(returned) == 1 else tuple(returned)
+
+
+def observed(function: Any, op: OpDef, inputs: tuple[Any, ...], attrs: tuple[Any, ...], inplace: bool) -> Any:
+    """function(op, inputs, attrs), and the thread's observers told of it."""
+    watching = observers()
+    for observer in watching:
+        observer.call_started(op, inputs, attrs, inplace)
+    try:
+        outputs = function(op, inputs, attrs)
+    except BaseException as error:
+        for observer in watching:
+            observer.call_failed(op, error)
+        raise
+    for observer in watching:
+        observer.call_finished(op, outputs if isinstance(outputs, tuple) else (outputs,))
+    return outputs
+
+
+def all_outputs(op: OpDef, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The phases of layer 3; returns every output of the entry, those included that the caller does not get."""
     try:
         # AMP, type promotion.
         inputs = prepared(op, inputs)
+        if STATE.observers != 0:
+            for observer in observers():
+                observer.call_prepared(op, inputs)
         # Layer 4.
         result = run(op, [dense_of(v) for v in inputs], attrs)
     except Exception as error:
@@ -221,10 +251,7 @@ def ad_func(op: OpDef, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) -> Any:
             record(op, inputs, attrs, outputs)
     if op.view:
         tie_views(op, inputs, attrs, outputs)
-    if len(outputs) == 1:
-        return outputs[0]
-    returned = [outputs[i] for i in op.returned]
-    return returned[0] if len(returned) == 1 else tuple(returned)
+    return outputs
 
 
 def tensors_of(value: Any) -> Any:

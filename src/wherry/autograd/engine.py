@@ -18,7 +18,7 @@ from wherry.autograd.structures import AccumulationNode, GeneralGradNode, GradNo
 from wherry.core import dtype as dt
 from wherry.core.dense_tensor import DenseTensor
 from wherry.core.meta import Meta
-from wherry.core.state import STATE, set_grad_enabled_flag
+from wherry.core.state import STATE, observers, set_grad_enabled_flag
 
 _add: Final[Any] = np.add
 _array: Final[Any] = np.array
@@ -78,6 +78,8 @@ class BackwardPass:
         self.needed: set[GradNodeBase] | None = None
         self.blocked: set[tuple[GradNodeBase, int]] = set()
         self.results: list[Any] = []
+        # Who is told (core/observer.py); None, the usual case, is the quickest to ask.
+        self.watching: Any = observers() or None
 
     def seed(self, node: GradNodeBase, position: int, grad: Any) -> None:
         """Put a root's gradient into its node's holder."""
@@ -169,6 +171,8 @@ class BackwardPass:
         if node.pass_mark == self.mark:
             node.pass_mark = 0
         holder = self.taken(node)
+        if self.watching is not None:
+            self.tell_started(node, holder)
         if node.hooks is not None:
             self.run_hooks(node, holder)
         if self.captures is not None:
@@ -210,6 +214,8 @@ class BackwardPass:
                 raise noted(error, node)
             if node.hooks is not None:
                 self.run_post_hooks(node, [value0, value1][: node.num_inputs()], [grad])
+        if self.watching is not None:
+            self.tell_finished(node, [value0, value1][: node.num_inputs()], [wants0, wants1])
         if first is not None and wants0:
             self.deliver(first, node.position0, value0)
         if second is not None and wants1:
@@ -239,10 +245,28 @@ class BackwardPass:
                 raise noted(error, node)
             if node.hooks is not None:
                 self.run_post_hooks(node, results, grads)
+        if self.watching is not None:
+            self.tell_finished(node, results, needed)
         for i in range(count):
             following = node.edge_node(i)
             if following is not None and needed[i]:
                 self.deliver(following, node.edge_position(i), results[i])
+
+    def tell_started(self, node: GradNodeBase, holder: GradTensorHolder) -> None:
+        """Tell the observers what has arrived at a node."""
+        buffer = holder.buffer
+        grads = [holder.single] if buffer is None else list(buffer)
+        for observer in self.watching:
+            observer.node_started(self, node, grads)
+
+    def tell_finished(self, node: GradNodeBase, results: list[Any], needed: list[bool]) -> None:
+        """Tell the observers what a node made, and over which edges it is about to go."""
+        for observer in self.watching:
+            observer.node_finished(self, node, results)
+            for i, result in enumerate(results):
+                following = node.edge_node(i)
+                if following is not None and needed[i]:
+                    observer.gradient_delivered(self, node, i, following, node.edge_position(i), result)
 
     def wants(self, node: GradNodeBase) -> bool:
         """Whether a gradient towards that node is of use."""
@@ -271,6 +295,8 @@ class BackwardPass:
         holder = self.taken(node)
         if holder.single is None:
             return
+        if self.watching is not None:
+            self.tell_started(node, holder)
         if node.hooks is not None:
             self.run_hooks(node, holder)
         if self.captures is not None:
@@ -278,6 +304,9 @@ class BackwardPass:
             return
         if not isinstance(node, AccumulationNode):
             return
+        if self.watching is not None:
+            for observer in self.watching:
+                observer.gradient_accumulated(self, node, holder.single)
         grad = holder.single
         owned = holder.owned
         holder.single = None
@@ -311,6 +340,9 @@ class BackwardPass:
                 if before is None:
                     continue
                 after = self.call_hook(node, hook, before)
+                if self.watching is not None:
+                    for observer in self.watching:
+                        observer.hook_called(self, node, hook, before, after)
                 if after is not before:
                     if buffer is None:
                         holder.single = after

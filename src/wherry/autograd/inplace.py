@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wherry.autograd.ad_func import add_input, dense_of, needs_node, pack, prepared, wanted_by
+from wherry.autograd.ad_func import add_input, dense_of, needs_node, observed, pack, prepared, wanted_by
 from wherry.autograd.history import attach_view, is_leaf, new_tensor, rebase_history, requires_grad
 from wherry.autograd.structures import GeneralGradNode, TensorBase, TensorWrapper
 from wherry.autograd.type_promotion import cast_to, category
@@ -17,7 +17,7 @@ from wherry.core import where
 from wherry.core.dense_tensor import DenseTensor, overlaps_itself
 from wherry.core.errors import PermissionDeniedError, explained
 from wherry.core.meta import Meta
-from wherry.core.state import is_grad_enabled, saved_tensors_hooks
+from wherry.core.state import STATE, is_grad_enabled, observers, saved_tensors_hooks
 from wherry.dispatch.bind import bind
 from wherry.dispatch.library import metas_of, plain_attributes, raw, shares_memory, write_into
 from wherry.dispatch.op_def import OpDef
@@ -54,6 +54,9 @@ def note_write(tensor: TensorBase, name: str) -> None:
     """Count a write to the tensor's memory, with the user's line."""
     frame = where.user_frame()
     tensor.impl.ensure_storage().bump(name, frame.f_code, frame.f_lasti)
+    if STATE.observers != 0:
+        for observer in observers():
+            observer.written(tensor, name)
 
 
 def ad_func_inplace(op: OpDef, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) -> Any:
@@ -61,6 +64,8 @@ def ad_func_inplace(op: OpDef, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) 
     try:
         if not op.bound:
             bind(op)
+        if STATE.observers != 0:
+            return observed(run_writer if op.name.endswith("_") else run_twin, op, inputs, attrs, True)
         if op.name.endswith("_"):
             return run_writer(op, inputs, attrs)
         return run_twin(op, inputs, attrs)

@@ -21,9 +21,11 @@ class _GradMode:
 
     def __enter__(self) -> None:
         self._before.append(state.set_grad_enabled_flag(self.mode))
+        _tell(self)
 
     def __exit__(self, *exception: object) -> None:
         state.set_grad_enabled_flag(self._before.pop())
+        _tell(self)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         if inspect.isgeneratorfunction(function):
@@ -63,6 +65,11 @@ class _GradMode:
         return wrapper
 
 
+def _tell(block: _GradMode) -> None:
+    for observer in state.observers():
+        observer.mode_changed(type(block).__name__.rstrip("_"), state.is_grad_enabled())
+
+
 class no_grad_(_GradMode):
     """Nothing is recorded inside: results have stop_gradient=True.
 
@@ -98,6 +105,7 @@ class set_grad_enabled(_GradMode):
             raise TypeError(f"set_grad_enabled: expected a bool, received {type(mode).__name__}")
         self.mode = mode
         self._outer = state.set_grad_enabled_flag(mode)
+        _tell(self)
 
     def _again(self) -> "_GradMode":
         return enable_grad() if self.mode else no_grad_()
@@ -108,9 +116,11 @@ class set_grad_enabled(_GradMode):
 
     def __enter__(self) -> None:
         state.set_grad_enabled_flag(self.mode)
+        _tell(self)
 
     def __exit__(self, *exception: object) -> None:
         state.set_grad_enabled_flag(self._outer)
+        _tell(self)
 
 
 def is_grad_enabled() -> bool:

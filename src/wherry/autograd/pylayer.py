@@ -8,7 +8,7 @@ from wherry.autograd.modes import no_grad_
 from wherry.autograd.pylayer_node import PyLayerNode
 from wherry.autograd.structures import TensorBase, TensorWrapper
 from wherry.core import where
-from wherry.core.state import is_grad_enabled
+from wherry.core.state import is_grad_enabled, observers
 
 
 class PyLayerContext:
@@ -87,6 +87,24 @@ class PyLayer:
         """Run forward and record backward; returns what forward returned."""
         context = PyLayerContext()
         inputs = [v for v in list(args) + list(kwargs.values()) if isinstance(v, TensorBase)]
+        watching = observers()
+        if not watching:
+            return cls._run(context, inputs, args, kwargs)
+        for observer in watching:
+            observer.custom_started(cls, context, inputs, args, kwargs)
+        try:
+            returned = cls._run(context, inputs, args, kwargs)
+        except BaseException as error:
+            for observer in watching:
+                observer.custom_failed(cls, context, error)
+            raise
+        outputs = [o for o in (returned if isinstance(returned, (tuple, list)) else (returned,))]
+        for observer in watching:
+            observer.custom_finished(cls, context, inputs, outputs)
+        return returned
+
+    @classmethod
+    def _run(cls, context: PyLayerContext, inputs: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         nodes = [grad_node_of(t) for t in inputs]
         context.needs_input_grad = tuple(n is not None for n in nodes)
         versions = [t.impl.inplace_version for t in inputs]

@@ -7,7 +7,7 @@ from wherry.autograd.history import REGISTRY, new_tensor
 from wherry.autograd.structures import GradNodeBase, TensorBase, TensorWrapper
 from wherry.core.dense_tensor import DenseTensor
 from wherry.core.meta import Meta
-from wherry.core.state import set_grad_enabled_flag
+from wherry.core.state import observers, set_grad_enabled_flag
 
 
 class PyLayerNode(GradNodeBase):
@@ -65,6 +65,8 @@ class PyLayerNode(GradNodeBase):
         finally:
             set_grad_enabled_flag(before)
             self.context._node = None
+        for observer in observers():
+            observer.custom_backward(self, arguments, returned)
         return self.checked(returned, create_graph)
 
     def checked(self, returned: Any, create_graph: bool) -> list[Any]:

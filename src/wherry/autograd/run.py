@@ -75,11 +75,19 @@ def seed_roots(engine: BackwardPass, outputs: list[TensorBase], seeds: list[Any]
 def run_pass(engine: BackwardPass) -> None:
     """Run a pass; under create_graph it records whatever the caller's mode is, otherwise it records nothing."""
     before = set_grad_enabled_flag(engine.create_graph)
+    watching = engine.watching or ()
     try:
+        roots = list(engine.table)
         engine.count_edges()
+        for observer in watching:
+            observer.backward_started(engine, roots)
         engine.run()
-    except BaseException:
+        for observer in watching:
+            observer.backward_finished(engine, None)
+    except BaseException as error:
         engine.abandon()
+        for observer in watching:
+            observer.backward_finished(engine, error)
         raise
     finally:
         set_grad_enabled_flag(before)

@@ -14,6 +14,7 @@ from wherry.core import where
 from wherry.core.dense_tensor import DenseTensor
 from wherry.core.meta import Meta
 from wherry.core.place import CPU_PLACE, Place
+from wherry.core.state import observers
 from wherry.dispatch.op_def import OpDef
 
 
@@ -268,6 +269,8 @@ class GradNodeBase:
         hooks = self.hooks
         # A new list each time: a pass that is under way goes on with the one it has.
         self.hooks = [hook] if hooks is None else hooks + [hook]
+        for observer in observers():
+            observer.hook_registered(self, hook)
         return hook.identifier
 
     def remove_hook(self, identifier: int) -> bool:

@@ -13,6 +13,7 @@ class State:
     def __init__(self) -> None:
         self.no_grad_threads = 0
         self.special = 0
+        self.observers = 0
         self.in_kernel = False
 
 
@@ -69,3 +70,20 @@ def pop_saved_tensors_hooks() -> None:
     """Leave it."""
     LOCAL.saved_tensors_hooks.pop()
     STATE.special -= 1
+
+
+def observers() -> tuple[Any, ...]:
+    """Who is told of what this thread does (core/observer.py)."""
+    if STATE.observers == 0:
+        return ()
+    return getattr(LOCAL, "observers", ())
+
+
+def set_observers(value: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Set this thread's observers; returns those before."""
+    before: tuple[Any, ...] = getattr(LOCAL, "observers", ())
+    LOCAL.observers = value
+    change = bool(value) - bool(before)
+    STATE.observers += change
+    STATE.special += change
+    return before

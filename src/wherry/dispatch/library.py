@@ -12,7 +12,7 @@ from wherry.core import dtype as dt
 from wherry.core.dense_tensor import DenseTensor, meta_of
 from wherry.core.dtype import NUM_CODES, DataType
 from wherry.core.meta import Meta
-from wherry.core.state import STATE
+from wherry.core.state import STATE, observers
 from wherry.dispatch import op_def as od
 from wherry.dispatch import select
 from wherry.dispatch.bind import bind
@@ -121,7 +121,7 @@ def raw1(op: OpDef, x: Any) -> Any:
     """Run an operation of one tensor without attributes."""
     if not op.bound:
         bind(op)
-    if op.fast and isinstance(x, DenseTensor):
+    if op.fast and STATE.observers == 0 and isinstance(x, DenseTensor):
         return run1(op, x, ())
     return run(op, dense_inputs(op, (x,)), ())
 
@@ -130,7 +130,7 @@ def raw2(op: OpDef, x: Any, y: Any) -> Any:
     """Run an operation of two tensors without attributes. A Python number takes the other's dtype."""
     if not op.bound:
         bind(op)
-    if op.fast and isinstance(x, DenseTensor) and isinstance(y, DenseTensor):
+    if op.fast and STATE.observers == 0 and isinstance(x, DenseTensor) and isinstance(y, DenseTensor):
         return run2(op, x, y, ())
     return run(op, dense_inputs(op, (x, y)), ())
 
@@ -140,7 +140,7 @@ def raw(op: OpDef, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) -> Any:
     if not op.bound:
         bind(op)
     attrs = plain_attributes(op, attrs)
-    if op.fast:
+    if op.fast and STATE.observers == 0:
         x = inputs[0]
         if isinstance(x, DenseTensor):
             if len(inputs) == 1:
@@ -156,25 +156,35 @@ def run(op: OpDef, values: list[Any], attrs: tuple[Any, ...]) -> Any:
     # Kernel key: the dtype that the entry's data_type names, else the first tensor's.
     code = key_dtype(op, values, attrs)
     found = kernel_of(op, code)
+    watching = observers()
     # PrepareData: casts only where the entry allows them; contiguity only where the kernel asks for it.
     if op.support_trans_dtype:
+        given = values
         values = transformed(op, values, code)
+        for observer in watching:
+            observer.data_prepared(op, given, values)
     # InferMeta.
     metas = [metas_of(v) for v in values]
     arguments: list[Any] = metas + list(attrs)
     if op.infer_order:
         arguments = [arguments[i] for i in op.infer_order]
     out_metas = op.infer(*arguments)
+    for observer in watching:
+        observer.meta_inferred(op, out_metas)
     # Kernel.
     arrays: list[Any] = [arrays_of(v) for v in values] + list(attrs)
     if op.kernel_order:
         arrays = [arrays[i] for i in op.kernel_order]
     kernel = found if isinstance(found, Kernel) else select.choose(found, arrays)
+    for observer in watching:
+        observer.kernel_selected(op, code, kernel)
     if kernel.contiguous:
         arrays = [_ascontiguous(a) if type(a) is _ndarray else a for a in arrays]
     STATE.in_kernel = True
     result = kernel.function(*arrays)
     STATE.in_kernel = False
+    for observer in watching:
+        observer.kernel_finished(op, result)
     return wrapped(op, result, out_metas, values)
 
 
@@ -326,11 +336,16 @@ def shares_memory(view: Any, array: Any) -> bool:
 
 def write_into(op: OpDef, values: list[Any], attrs: tuple[Any, ...], target: DenseTensor, meta: Meta) -> None:
     """Run an operation and leave its (first) output in the memory of `target`, whose meta InferMeta has confirmed."""
-    found = kernel_of(op, key_dtype(op, values, attrs))
+    code = key_dtype(op, values, attrs)
+    found = kernel_of(op, code)
     arrays: list[Any] = [arrays_of(v) for v in values] + list(attrs)
     if op.kernel_order:
         arrays = [arrays[i] for i in op.kernel_order]
     kernel = found if isinstance(found, Kernel) else select.choose(found, arrays)
+    watching = observers()
+    for observer in watching:
+        observer.meta_inferred(op, meta)
+        observer.kernel_selected(op, code, kernel)
     if kernel.contiguous:
         arrays = [_ascontiguous(a) if type(a) is _ndarray else a for a in arrays]
     STATE.in_kernel = True
@@ -342,6 +357,8 @@ def write_into(op: OpDef, values: list[Any], attrs: tuple[Any, ...], target: Den
             result = result[op.inplace[0][1]]
         _copyto(target.array, result, "unsafe")
     STATE.in_kernel = False
+    for observer in watching:
+        observer.kernel_finished(op, target.array)
 
 
 def _on_floating_point_error(kind: str, flag: int) -> None:

@@ -26,6 +26,7 @@ from wherry.core.dense_tensor import DenseTensor, dense_from_array
 from wherry.core.dtype import DataType
 from wherry.core.place import CPU_PLACE, Place
 from wherry.core.size import Size
+from wherry.core.state import observers
 from wherry.tensor import indexing
 
 _ENGINE_FIELDS = frozenset(("impl", "_grad_node", "_position", "_stop_gradient", "_state", "_view"))
@@ -230,6 +231,8 @@ class Tensor(_TensorBase):
         if not isinstance(value, (bool, np.bool_)):
             raise TypeError(f"stop_gradient: expected a bool, received {type(value).__name__}")
         self._stop_gradient = bool(value)
+        for observer in observers():
+            observer.stop_gradient_set(self, self._stop_gradient)
 
     @property
     def requires_grad(self) -> bool:
@@ -340,6 +343,8 @@ class Tensor(_TensorBase):
         other = new_tensor(impl.alias(impl.array, impl.meta))
         if self._state is not None and self._state.name is not None:
             state_of(other).name = self._state.name
+        for observer in observers():
+            observer.detached(self, other)
         return other
 
     def detach_(self) -> "Tensor":
