@@ -205,6 +205,8 @@ class GradNodeBase:
         # Which backward pass is counting this node's edges now (0: none), and how many have yet to deliver.
         self.pass_mark = 0
         self.remaining = 0
+        # A number by which observers know the node again; 0 until one asks.
+        self.serial = 0
 
     def op_name(self) -> str:
         """The operation's name."""

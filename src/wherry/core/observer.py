@@ -66,6 +66,18 @@ class Observer:
     def hook_registered(self, node: Any, hook: Any) -> None:
         """A hook was put on a node."""
 
+    def layer_entered(self, layer: Any) -> None:
+        """A Layer was called."""
+
+    def layer_left(self, layer: Any) -> None:
+        """Its call is over, by return or exception."""
+
+    def optimizer_stepped(self, optimizer: Any) -> None:
+        """An optimizer has updated its parameters."""
+
+    def gradient_cleared(self, tensor: Any) -> None:
+        """A tensor's `.grad` was dropped or set to zeros."""
+
     def backward_started(self, engine: Any, roots: list[Any]) -> None:
         """A pass begins; `engine` is its BackwardPass, after in-degrees were counted."""
 

@@ -125,6 +125,8 @@ class Optimizer:
                     self._step_group(group, pairs)
         finally:
             modes.set_grad_enabled_flag(before)
+        for observer in modes.observers():
+            observer.optimizer_stepped(self)
 
     def _step_group(self, group: dict[str, Any], pairs: list[tuple[Any, Any]]) -> None:
         clip = group["grad_clip"]

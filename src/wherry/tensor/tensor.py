@@ -262,6 +262,9 @@ class Tensor(_TensorBase):
                 f"grad: expected a gradient of the tensor's shape {list(self.impl.meta.shape)}, received {list(value.impl.meta.shape)}"
             )
         state_of(self).grad = value
+        if value is None:
+            for observer in observers():
+                observer.gradient_cleared(self)
 
     def gradient(self) -> np.ndarray | None:
         """The gradient as a NumPy array, or None."""
@@ -270,6 +273,8 @@ class Tensor(_TensorBase):
     def clear_gradient(self, set_to_zero: bool = True) -> None:
         """Set the gradient to zeros, or drop it with set_to_zero=False."""
         grad = self.grad
+        for observer in observers():
+            observer.gradient_cleared(self)
         if grad is None:
             return
         if set_to_zero and grad._grad_node is None:

@@ -4,6 +4,8 @@ import weakref
 from collections import OrderedDict
 from typing import Any
 
+from wherry.core.state import observers
+
 
 class _Numbers:
     """Numbers the hooks of the process."""
@@ -51,6 +53,18 @@ def add_hook(hooks: "OrderedDict[int, Any]", hook: Any, prepend: bool, caller: s
     if prepend:
         hooks.move_to_end(helper._hook_id, last=False)
     return helper
+
+
+def observed_call(layer: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a layer with its hooks, and tell the thread's observers of it."""
+    watching = observers()
+    for observer in watching:
+        observer.layer_entered(layer)
+    try:
+        return call_with_hooks(layer, inputs, kwargs)
+    finally:
+        for observer in watching:
+            observer.layer_left(layer)
 
 
 def call_with_hooks(layer: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -10,8 +10,9 @@ from wherry.autograd.structures import TensorBase
 from wherry.core.default_dtype import get_default_dtype
 from wherry.core.dtype import convert_dtype
 from wherry.core.place import Place
+from wherry.core.state import STATE
 from wherry.nn.layer import state
-from wherry.nn.layer.hooks import Hook, HookRemoveHelper, add_hook, call_with_hooks
+from wherry.nn.layer.hooks import Hook, HookRemoveHelper, add_hook, call_with_hooks, observed_call
 from wherry.tensor.tensor import Tensor
 from wherry.utils import unique_name
 
@@ -58,6 +59,8 @@ class Layer:
         raise NotImplementedError(f"{type(self).__name__} defines no forward()")
 
     def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
+        if STATE.observers != 0:
+            return observed_call(self, inputs, kwargs)
         if self._forward_pre_hooks or self._forward_post_hooks:
             return call_with_hooks(self, inputs, kwargs)
         return self.forward(*inputs, **kwargs)

@@ -1,0 +1,26 @@
+"""wherry.inspect: what a call did, where a gradient came from, who holds the memory.
+
+Everything here is imported on first use; a program that does not ask pays nothing.
+"""
+
+import importlib
+from typing import Any
+
+_HOME = {
+    "Tape": "wherry.inspect.tape",
+    "record": "wherry.inspect.recording",
+}
+
+__all__ = ["Tape", "record"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'wherry.inspect' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

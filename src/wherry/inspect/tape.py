@@ -1,0 +1,566 @@
+"""The tape of a stretch of a program: every call, every node of every backward pass, and what the user did between them.
+
+What is kept are facts (facts.py), never tensors, so that recording changes no lifetime.
+"""
+
+import time
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, TypeVar
+
+from wherry.autograd.amp import decision
+from wherry.autograd.history import grad_node_of
+from wherry.autograd.structures import AccumulationNode, GradNodeBase, TensorBase
+from wherry.core.observer import Observer
+from wherry.core.state import amp_state, is_grad_enabled
+from wherry.dispatch import op_def as od
+from wherry.dispatch.op_def import OpDef
+from wherry.inspect.facts import (
+    Line,
+    Numbers,
+    Statistics,
+    TensorFact,
+    array_of,
+    fact_of,
+    here,
+    line_of_node,
+    statistics,
+)
+
+Item = TypeVar("Item")
+
+
+class Kept(Generic[Item]):
+    """A list of bounded length: the first half of the limit and the last half; `dropped` counts what lay between."""
+
+    def __init__(self, limit: int) -> None:
+        self._first: list[Item] = []
+        self._last: deque[Item] = deque(maxlen=max(limit // 2, 1))
+        self._head: Final = max(limit - limit // 2, 1)
+        self.total = 0
+
+    def append(self, item: Item) -> None:
+        """Add one; where the limit is reached the oldest of the second half goes."""
+        self.total += 1
+        if len(self._first) < self._head:
+            self._first.append(item)
+        else:
+            self._last.append(item)
+
+    @property
+    def dropped(self) -> int:
+        """How many were let go of."""
+        return self.total - len(self)
+
+    def __len__(self) -> int:
+        return len(self._first) + len(self._last)
+
+    def __iter__(self) -> Iterator[Item]:
+        yield from self._first
+        yield from self._last
+
+    def __getitem__(self, index: int) -> Item:
+        return list(self)[index]
+
+
+@dataclass(slots=True)
+class InputFact:
+    """A tensor input of a call: as the user gave it, and how it entered layer 4."""
+
+    name: str
+    given: TensorFact
+    # The dtype after AMP and promotion.
+    dtype: str
+    # Why the call is, or is not, recorded for this input.
+    gradient: str
+    leaf: bool
+
+
+@dataclass(slots=True)
+class SavedFact:
+    """A tensor that a node keeps for backward."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    nbytes: int
+    storage: int
+    version: int
+    # The inputs whose rule asks for it.
+    wanted_by: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Call:
+    """One call of an operation or PyLayer, forward; times in seconds."""
+
+    index: int
+    op: str
+    kind: str  # "op", "inplace" or "pylayer"
+    line: Line
+    modules: tuple[str, ...]
+    # The call inside which this one happened (a cast by AMP or promotion, an op inside a PyLayer), or 0; likewise the node in backward.
+    parent: int
+    in_node: int
+    start: float
+    attrs: dict[str, Any] = field(default_factory=dict)
+    inputs: list[InputFact] = field(default_factory=list)
+    outputs: list[TensorFact] = field(default_factory=list)
+    amp: str = ""
+    promotion: str = ""
+    grad_enabled: bool = True
+    node: int = 0
+    not_recorded: str = ""
+    saved: list[SavedFact] = field(default_factory=list)
+    kernel: str = ""
+    kernel_key: str = ""
+    kernel_hash: int = 0
+    kernel_seconds: float = 0.0
+    library_seconds: float = 0.0
+    seconds: float = 0.0
+    nbytes: int = 0
+    error: str = ""
+
+
+@dataclass(slots=True)
+class Delivery:
+    """A gradient that went over an edge: one term of a sum."""
+
+    index: int
+    source: int
+    source_input: int
+    target: int
+    target_output: int
+    statistics: Statistics | None
+    dtype: str
+    shape: tuple[int, ...]
+    # Edges of the target that have yet to deliver after this one.
+    remaining: int
+    none: bool
+
+
+@dataclass(slots=True)
+class HookRun:
+    """A tensor hook that ran, with what it changed."""
+
+    index: int
+    node: int
+    position: int
+    function: str
+    line: Line
+    changed: bool
+    before: Statistics | None
+    after: Statistics | None
+
+
+@dataclass(slots=True)
+class NodeRun:
+    """A node that ran in a backward pass."""
+
+    index: int
+    node: int
+    op: str
+    line: Line
+    leaf: str | None
+    arrived: list[Statistics | None]
+    start: float
+    results: list[Statistics | None] = field(default_factory=list)
+    kernels: list[str] = field(default_factory=list)
+    hooks: list[HookRun] = field(default_factory=list)
+    deliveries: list[Delivery] = field(default_factory=list)
+    in_degree: int = 0
+    seconds: float = 0.0
+    nbytes: int = 0
+
+
+@dataclass(slots=True)
+class Pass:
+    """One backward pass."""
+
+    number: int
+    line: Line
+    roots: list[int]
+    create_graph: bool
+    retain_graph: bool
+    start: float
+    nodes: Kept[NodeRun]
+    seconds: float = 0.0
+    error: str = ""
+
+
+@dataclass(slots=True)
+class Event:
+    """What the user did: kind is "stop_gradient", "detach", "mode", "write", "hook", "step" or "clear"."""
+
+    index: int
+    kind: str
+    line: Line
+    tensor: int
+    detail: str
+    storage: int = 0
+    version: int = 0
+
+
+def function_line(function: Any) -> Line:
+    """Where a user's function is defined."""
+    code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
+    return Line(code, 0)
+
+
+def function_name(function: Any) -> str:
+    """A user's function by name."""
+    return str(getattr(function, "__qualname__", None) or type(function).__qualname__)
+
+
+class Tape(Observer):
+    """Records what it is told; see `record`.
+
+    with_statistics: min, max, mean, norm, nan and inf of every tensor and gradient, a look at each element. limit: how many calls, and how many
+    nodes of a pass, are kept in full: the first and the last; `dropped` of the lists says how many lay between.
+    """
+
+    def __init__(self, with_statistics: bool = True, limit: int = 50_000) -> None:
+        self.with_statistics: Final = with_statistics
+        self.limit: Final = limit
+        self.numbers: Final = Numbers()
+        self.calls: Kept[Call] = Kept(limit)
+        self.passes: Kept[Pass] = Kept(max(limit // 10, 2))
+        self.events: Kept[Event] = Kept(limit)
+        self.started: Final = time.perf_counter()
+        # Leaves by the number of their AccumulationNode, with the tensor's number.
+        self.leaves: Final[dict[int, TensorFact]] = {}
+        self._clock = 0
+        self._open: list[tuple[Call, float, float]] = []
+        self._modules: list[str] = []
+        self._passes: list[tuple[Pass, list[NodeRun]]] = []
+        # How many edges have delivered to a node that has not run yet.
+        self._delivered: dict[int, int] = {}
+
+    # Small things.
+
+    def tick(self) -> int:
+        """The next number of the order in which things happened."""
+        self._clock += 1
+        return self._clock
+
+    def now(self) -> float:
+        """Seconds since the tape began."""
+        return time.perf_counter() - self.started
+
+    def _fact(self, tensor: Any) -> TensorFact:
+        return fact_of(tensor, self.numbers, self.with_statistics)
+
+    def _statistics(self, grad: Any) -> Statistics | None:
+        return None if grad is None or not self.with_statistics else statistics(array_of(grad))
+
+    def _event(self, kind: str, tensor: Any, detail: str, line: Line | None = None) -> None:
+        number = 0 if tensor is None else self.numbers.of(tensor)
+        storage = 0 if tensor is None else self.numbers.of_memory(tensor.impl)
+        version = 0 if tensor is None else tensor.impl.inplace_version
+        self.events.append(Event(self.tick(), kind, line or here(), number, detail, storage, version))
+
+    # Forward.
+
+    def _begin(self, op: str, kind: str, inputs: list[tuple[str, Any]], has_rule: Any) -> None:
+        parent = self._open[-1][0].index if self._open else 0
+        in_node = self._passes[-1][1][-1].node if self._passes and self._passes[-1][1] else 0
+        call = Call(self.tick(), op, kind, here(), tuple(self._modules), parent, in_node, self.now())
+        call.grad_enabled = is_grad_enabled()
+        for name, tensor in inputs:
+            call.inputs.append(self._input(name, tensor, has_rule(name)))
+        now = time.perf_counter()
+        self._open.append((call, now, now))
+
+    def _input(self, name: str, tensor: Any, has_rule: bool) -> InputFact:
+        node = grad_node_of(tensor)
+        fact = self._fact(tensor)
+        leaf = node is None or isinstance(node, AccumulationNode)
+        if isinstance(node, AccumulationNode):
+            self.leaves[fact.node or self.numbers.of_node(node)] = fact
+        return InputFact(name, fact, fact.dtype, gradient_reason(tensor, node, has_rule), leaf)
+
+    def call_started(self, op: OpDef, inputs: tuple[Any, ...], attrs: tuple[Any, ...], inplace: bool) -> None:
+        rules = dict(zip(op.inputs, op.rules)) if op.rules else {}
+        self._begin(op.name, "inplace" if inplace else "op", named_inputs(op, inputs), lambda n: bool(rules.get(n)))
+        call = self._open[-1][0]
+        call.attrs = {name: value for name, value in zip(op.attrs, attrs)}
+        amp = amp_state()
+        if amp is not None:
+            kind = decision(op, amp)
+            call.amp = f"{amp.level} {amp.dtype.name}: {kind or 'not listed'}"
+
+    def call_prepared(self, op: OpDef, inputs: tuple[Any, ...]) -> None:
+        call, started, _ = self._open[-1]
+        for fact, (_, tensor) in zip(call.inputs, named_inputs(op, inputs)):
+            fact.dtype = tensor.impl.meta.dtype.name
+        if op.promote and not call.amp:
+            changed = [f for f in call.inputs if f.dtype != f.given.dtype]
+            if changed:
+                call.promotion = ", ".join(f"{f.name}: {f.given.dtype} -> {f.dtype}" for f in changed)
+        self._open[-1] = (call, started, time.perf_counter())
+
+    def kernel_selected(self, op: OpDef, dtype_code: int, kernel: Any) -> None:
+        if self._passes and self._passes[-1][1] and not self._inside(op.name):
+            self._passes[-1][1][-1].kernels.append(f"{op.name} {kernel.key}")
+            return
+        if not self._inside(op.name):
+            return
+        call, started, _ = self._open[-1]
+        call.kernel = kernel.location
+        call.kernel_key = repr(kernel.key)
+        call.kernel_hash = kernel.key.packed
+        self._open[-1] = (call, started, time.perf_counter())
+
+    def kernel_finished(self, op: OpDef, result: Any) -> None:
+        if self._inside(op.name):
+            call, _, selected = self._open[-1]
+            call.kernel_seconds += time.perf_counter() - selected
+
+    def _inside(self, op: str) -> bool:
+        return bool(self._open) and self._open[-1][0].op == op
+
+    def call_finished(self, op: OpDef, outputs: tuple[Any, ...]) -> None:
+        tensors = flat_tensors(outputs)
+        call = self._end(tensors)
+        node = next((t._grad_node for t in tensors if t._grad_node is not None and not t._stop_gradient), None)
+        if node is not None and node.op_name() == op.name:
+            call.node = self.numbers.of_node(node)
+            call.saved = self._saved(op, node, call)
+        elif op.has_grad:
+            call.not_recorded = not_recorded_reason(call)
+        else:
+            call.not_recorded = "the operation has no derivative"
+
+    def _saved(self, op: OpDef, node: GradNodeBase, call: Call) -> list[SavedFact]:
+        wanted = wanted_names(op, call)
+        return [
+            SavedFact(
+                w.name,
+                w.meta.shape,
+                w.meta.dtype.name,
+                0 if w.dense is None else int(w.dense.array.nbytes),
+                0 if w.dense is None else self.numbers.of_memory(w.dense),
+                w.inplace_version_snapshot,
+                tuple(wanted.get(w.name, ())),
+            )
+            for w in node.saved()
+        ]
+
+    def _end(self, tensors: list[Any]) -> Call:
+        call, started, _ = self._open.pop()
+        call.outputs = [self._fact(t) for t in tensors]
+        call.nbytes = sum(f.nbytes for f in call.outputs)
+        call.seconds = time.perf_counter() - started
+        call.library_seconds = max(call.seconds - call.kernel_seconds, 0.0)
+        self.calls.append(call)
+        return call
+
+    def call_failed(self, op: Any, error: BaseException) -> None:
+        self._end([]).error = f"{type(error).__name__}: {error}"
+
+    def custom_started(self, layer: Any, context: Any, inputs: list[Any], args: tuple[Any, ...], kwargs: Any) -> None:
+        self._begin(layer.__qualname__, "pylayer", [(str(i), t) for i, t in enumerate(inputs)], lambda _: True)
+        call = self._open[-1][0]
+        plain = [v for v in (*args, *kwargs.values()) if not isinstance(v, TensorBase)]
+        call.attrs = {f"argument {i}": repr(v)[:80] for i, v in enumerate(plain)}
+        call.kernel = str(function_line(layer.forward))
+
+    def custom_finished(self, layer: Any, context: Any, inputs: list[Any], outputs: list[Any]) -> None:
+        tensors = flat_tensors(tuple(outputs))
+        call = self._end(tensors)
+        node = next((t._grad_node for t in tensors if t._grad_node is not None), None)
+        if node is None or node.op_name() != layer.__qualname__:
+            call.not_recorded = not_recorded_reason(call)
+            return
+        call.node = self.numbers.of_node(node)
+        call.saved = [
+            SavedFact(
+                w.name,
+                w.meta.shape,
+                w.meta.dtype.name,
+                0 if w.dense is None else int(w.dense.array.nbytes),
+                0 if w.dense is None else self.numbers.of_memory(w.dense),
+                w.inplace_version_snapshot,
+                ("backward",),
+            )
+            for w in node.saved()
+        ]
+
+    def custom_failed(self, layer: Any, context: Any, error: BaseException) -> None:
+        self._end([]).error = f"{type(error).__name__}: {error}"
+
+    # What the user does.
+
+    def mode_changed(self, name: str, enabled: bool) -> None:
+        self._event("mode", None, f"{name}: recording {'on' if enabled else 'off'}")
+
+    def stop_gradient_set(self, tensor: Any, value: bool) -> None:
+        self._event("stop_gradient", tensor, str(value))
+
+    def detached(self, source: Any, result: Any) -> None:
+        self._event("detach", result, f"of tensor {self.numbers.of(source)}")
+
+    def written(self, tensor: Any, name: str) -> None:
+        self._event("write", tensor, name)
+
+    def hook_registered(self, node: Any, hook: Any) -> None:
+        self.events.append(
+            Event(
+                self.tick(), "hook", here(), self.numbers.of_node(node), function_name(hook.function), 0, hook.position
+            )
+        )
+
+    def optimizer_stepped(self, optimizer: Any) -> None:
+        self._event("step", None, type(optimizer).__name__)
+
+    def gradient_cleared(self, tensor: Any) -> None:
+        self._event("clear", tensor, "")
+
+    def layer_entered(self, layer: Any) -> None:
+        self._modules.append(layer.full_name())
+
+    def layer_left(self, layer: Any) -> None:
+        if self._modules:
+            self._modules.pop()
+
+    # Backward.
+
+    def backward_started(self, engine: Any, roots: list[Any]) -> None:
+        nodes: Kept[NodeRun] = Kept(self.limit)
+        numbers = [self.numbers.of_node(r) for r in roots]
+        entry = Pass(engine.mark, here(), numbers, engine.create_graph, engine.retain_graph, self.now(), nodes)
+        self.passes.append(entry)
+        self._passes.append((entry, []))
+
+    def backward_finished(self, engine: Any, error: BaseException | None) -> None:
+        entry, running = self._passes.pop()
+        self._close(running)
+        entry.seconds = self.now() - entry.start
+        entry.error = "" if error is None else f"{type(error).__name__}: {error}"
+
+    def _close(self, running: list[NodeRun]) -> None:
+        if running:
+            run = running.pop()
+            run.seconds = self.now() - run.start
+
+    def node_started(self, engine: Any, node: Any, grads: list[Any]) -> None:
+        entry, running = self._passes[-1]
+        self._close(running)
+        leaf = None
+        if isinstance(node, AccumulationNode):
+            leaf = node.state.name or ""
+        run = NodeRun(
+            self.tick(),
+            self.numbers.of_node(node),
+            node.op_name(),
+            line_of_node(node),
+            leaf,
+            [self._statistics(g) for g in grads],
+            self.now(),
+        )
+        run.in_degree = self._delivered.pop(run.node, 0)
+        run.nbytes = sum(int(array_of(g).nbytes) for g in grads if g is not None)
+        entry.nodes.append(run)
+        running.append(run)
+
+    def node_finished(self, engine: Any, node: Any, results: list[Any]) -> None:
+        self._passes[-1][1][-1].results = [self._statistics(r) for r in results]
+
+    def gradient_delivered(self, engine: Any, source: Any, index: int, target: Any, position: int, grad: Any) -> None:
+        meta = None if grad is None else (grad.meta if not isinstance(grad, TensorBase) else grad.impl.meta)
+        left = target.remaining if target.pass_mark == engine.mark else engine.counts.get(target, 1)
+        run = self._passes[-1][1][-1]
+        number = self.numbers.of_node(target)
+        # All edges of a node are told before the first of them delivers.
+        left -= sum(d.target == number for d in run.deliveries)
+        self._delivered[number] = self._delivered.get(number, 0) + 1
+        run.deliveries.append(
+            Delivery(
+                self.tick(),
+                self.numbers.of_node(source),
+                index,
+                number,
+                position,
+                self._statistics(grad),
+                "" if meta is None else meta.dtype.name,
+                () if meta is None else meta.shape,
+                left - 1,
+                grad is None,
+            )
+        )
+
+    def hook_called(self, engine: Any, node: Any, hook: Any, before: Any, after: Any) -> None:
+        function = hook.function
+        self._passes[-1][1][-1].hooks.append(
+            HookRun(
+                self.tick(),
+                self.numbers.of_node(node),
+                hook.position,
+                function_name(function),
+                function_line(function),
+                after is not before,
+                self._statistics(before),
+                self._statistics(after),
+            )
+        )
+
+
+def named_inputs(op: OpDef, inputs: tuple[Any, ...]) -> list[tuple[str, Any]]:
+    """The tensors of a call with the names of their arguments; those of a list as name[0], name[1] ..."""
+    found: list[tuple[str, Any]] = []
+    for name, value in zip(op.inputs, inputs):
+        if isinstance(value, TensorBase):
+            found.append((name, value))
+        elif value is not None:
+            found += [(f"{name}[{i}]", v) for i, v in enumerate(value)]
+    return found
+
+
+def flat_tensors(outputs: Any) -> list[Any]:
+    """The Tensors among outputs, those in lists included."""
+    if isinstance(outputs, TensorBase):
+        return [outputs]
+    if isinstance(outputs, (tuple, list)):
+        return [t for o in outputs for t in flat_tensors(o)]
+    return []
+
+
+def gradient_reason(tensor: Any, node: GradNodeBase | None, has_rule: bool) -> str:
+    """Why a call is, or is not, recorded for an input."""
+    if not tensor.impl.meta.dtype.is_differentiable:
+        return f"no: dtype {tensor.impl.meta.dtype.name} has no gradient"
+    if node is None:
+        return "no: stop_gradient=True"
+    if not has_rule:
+        return "no: the operation has no derivative for this input"
+    return "yes: a leaf" if isinstance(node, AccumulationNode) else f"yes: made by {node.op_name()}"
+
+
+def not_recorded_reason(call: Call) -> str:
+    """Why a call has no node."""
+    if not call.inputs:
+        return "the call has no tensor inputs"
+    if not any(f.gradient.startswith("yes") for f in call.inputs):
+        return "no input needs a gradient"
+    if not call.grad_enabled:
+        return "recording is off (no_grad)"
+    return "no output can carry a gradient"
+
+
+def wanted_names(op: OpDef, call: Call) -> dict[str, list[str]]:
+    """For each saved tensor the inputs whose derivative rule asks for it."""
+    wanted: dict[str, list[str]] = {}
+    for i, name in enumerate(op.inputs):
+        rule = op.rules[i]
+        needed = any(
+            f.gradient.startswith("yes") and (f.name == name or f.name.startswith(name + "[")) for f in call.inputs
+        )
+        if rule is None or not needed:
+            continue
+        for kind, position in zip(rule.kinds, rule.positions):
+            if kind == od.WANTS_INPUT:
+                wanted.setdefault(op.inputs[position], []).append(name)
+            elif kind == od.WANTS_OUTPUT:
+                wanted.setdefault(op.outputs[position], []).append(name)
+    return wanted
