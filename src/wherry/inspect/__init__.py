@@ -7,11 +7,13 @@ import importlib
 from typing import Any
 
 _HOME = {
+    "Doctor": "wherry.inspect.doctor",
+    "Finding": "wherry.inspect.findings",
     "Tape": "wherry.inspect.tape",
     "record": "wherry.inspect.recording",
 }
 
-__all__ = ["Tape", "record"]
+__all__ = ["Doctor", "Finding", "Tape", "record"]
 
 
 def __getattr__(name: str) -> Any:

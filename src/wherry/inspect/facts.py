@@ -3,6 +3,7 @@
 import itertools
 import os
 import sys
+import sysconfig
 import weakref
 from dataclasses import dataclass
 from types import CodeType
@@ -17,6 +18,11 @@ from wherry.core import where
 from wherry.core.dense_tensor import DenseTensor
 
 _node_numbers: Final = itertools.count(1)
+_INSTALLED: Final = (
+    "<",
+    *{sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")},
+    os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep,
+)
 _ROOT: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
@@ -83,6 +89,20 @@ def stack() -> list[Line]:
             lines.append(Line(code, frame.f_lasti))
         frame = frame.f_back
     return lines
+
+
+def own_line(lines: list[Line] | None = None) -> Line:
+    """The innermost place in the user's own program: outside this package, the standard library and installed packages.
+
+    The innermost place of all where there is no such place. lines: the frames to choose from, innermost first; the current ones by default.
+    """
+    lines = stack() if lines is None else lines
+    return next((line for line in lines if is_own(line.file)), lines[0] if lines else NOWHERE)
+
+
+def is_own(file: str) -> bool:
+    """Whether a file is part of the user's program."""
+    return not file.startswith(_INSTALLED) or file.startswith("<ipython")
 
 
 def line_of_node(node: GradNodeBase | None) -> Line:
