@@ -10,10 +10,11 @@ _HOME = {
     "Doctor": "wherry.inspect.doctor",
     "Finding": "wherry.inspect.findings",
     "Tape": "wherry.inspect.tape",
+    "graph": "wherry.inspect.graph",
     "record": "wherry.inspect.recording",
 }
 
-__all__ = ["Doctor", "Finding", "Tape", "record"]
+__all__ = ["Doctor", "Finding", "Tape", "graph", "record"]
 
 
 def __getattr__(name: str) -> Any:
