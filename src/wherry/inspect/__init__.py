@@ -11,10 +11,12 @@ _HOME = {
     "Finding": "wherry.inspect.findings",
     "Tape": "wherry.inspect.tape",
     "graph": "wherry.inspect.graph",
+    "leaks": "wherry.inspect.memory",
+    "memory": "wherry.inspect.memory",
     "record": "wherry.inspect.recording",
 }
 
-__all__ = ["Doctor", "Finding", "Tape", "graph", "record"]
+__all__ = ["Doctor", "Finding", "Tape", "graph", "leaks", "memory", "record"]
 
 
 def __getattr__(name: str) -> Any:

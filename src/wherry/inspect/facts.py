@@ -105,6 +105,17 @@ def is_own(file: str) -> bool:
     return not file.startswith(_INSTALLED) or file.startswith("<ipython")
 
 
+def is_package_file(file: str) -> bool:
+    """Whether a file is part of this package."""
+    return file.startswith(_ROOT)
+
+
+def function_place(function: Any) -> Line:
+    """Where a user's function (or the class of a callable object) is defined."""
+    code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
+    return Line(code, 0)
+
+
 def line_of_node(node: GradNodeBase | None) -> Line:
     """The forward line of a node."""
     return NOWHERE if node is None else Line(node.code, node.lasti)

@@ -23,6 +23,7 @@ from wherry.inspect.facts import (
     TensorFact,
     array_of,
     fact_of,
+    function_place,
     here,
     line_of_node,
     statistics,
@@ -202,12 +203,6 @@ class Event:
     version: int = 0
 
 
-def function_line(function: Any) -> Line:
-    """Where a user's function is defined."""
-    code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
-    return Line(code, 0)
-
-
 def function_name(function: Any) -> str:
     """A user's function by name."""
     return str(getattr(function, "__qualname__", None) or type(function).__qualname__)
@@ -364,7 +359,7 @@ class Tape(Observer):
         call = self._open[-1][0]
         plain = [v for v in (*args, *kwargs.values()) if not isinstance(v, TensorBase)]
         call.attrs = {f"argument {i}": repr(v)[:80] for i, v in enumerate(plain)}
-        call.kernel = str(function_line(layer.forward))
+        call.kernel = str(function_place(layer.forward))
 
     def custom_finished(self, layer: Any, context: Any, inputs: list[Any], outputs: list[Any]) -> None:
         tensors = flat_tensors(tuple(outputs))
@@ -498,7 +493,7 @@ class Tape(Observer):
                 self.numbers.of_node(node),
                 hook.position,
                 function_name(function),
-                function_line(function),
+                function_place(function),
                 after is not before,
                 self._statistics(before),
                 self._statistics(after),
