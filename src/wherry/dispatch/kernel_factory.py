@@ -43,7 +43,10 @@ class Kernel:
     @property
     def location(self) -> str:
         """file:line of the kernel function, or its name where it is native (a NumPy ufunc)."""
-        code = getattr(self.function, "__code__", None)
+        inner = self.function
+        while hasattr(inner, "__wrapped__"):
+            inner = inner.__wrapped__
+        code = getattr(inner, "__code__", None)
         if code is None:
             return f"{type(self.function).__name__} {getattr(self.function, '__name__', self.function)}"
         return f"{code.co_filename}:{code.co_firstlineno}"

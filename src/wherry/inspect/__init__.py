@@ -10,13 +10,16 @@ _HOME = {
     "Doctor": "wherry.inspect.doctor",
     "Finding": "wherry.inspect.findings",
     "Tape": "wherry.inspect.tape",
+    "explain": "wherry.inspect.explanation",
     "graph": "wherry.inspect.graph",
     "leaks": "wherry.inspect.memory",
     "memory": "wherry.inspect.memory",
     "record": "wherry.inspect.recording",
+    "why_grad": "wherry.inspect.gradients",
+    "why_no_grad": "wherry.inspect.gradients",
 }
 
-__all__ = ["Doctor", "Finding", "Tape", "graph", "leaks", "memory", "record"]
+__all__ = ["Doctor", "Finding", "Tape", "explain", "graph", "leaks", "memory", "record", "why_grad", "why_no_grad"]
 
 
 def __getattr__(name: str) -> Any:

@@ -73,6 +73,10 @@ class Line:
 NOWHERE: Final = Line(None, 0)
 
 
+# Folders whose functions are layers 2 to 5, and files above them that only pass on.
+_ENGINE: Final = ("core", "dispatch", "infermeta", "autograd", "inspect", "kernels", "grads", "_C_ops.py")
+
+
 def here() -> Line:
     """The user's current line."""
     frame = where.user_frame()
@@ -89,6 +93,21 @@ def stack() -> list[Line]:
             lines.append(Line(code, frame.f_lasti))
         frame = frame.f_back
     return lines
+
+
+def api_function() -> str:
+    """The innermost public function of this package on the stack, as "name (file:line)"; empty for an operator of Tensor."""
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        name = code.co_filename
+        if not name.startswith(_ROOT):
+            return ""
+        part = name[len(_ROOT) :].split(os.sep, 1)[0]
+        if part not in _ENGINE and not code.co_name.startswith("_"):
+            return f"{code.co_qualname} ({name}:{code.co_firstlineno})"
+        frame = frame.f_back
+    return ""
 
 
 def own_line(lines: list[Line] | None = None) -> Line:

@@ -68,7 +68,8 @@ class Snapshot:
             for s in snapshot.storages:
                 made = f"made by {s.op} at {s.line}" if s.op else "made where nothing was recorded"
                 # The places of a list are one holder.
-                key = f"{made}; held by {re.sub(r'[[][0-9]+[]]', '[...]', s.holder)}"
+                holder = re.sub(r"\[\d+\]", "[...]", s.holder)
+                key = f"{made}; held by {holder}"
                 change[key] = change.get(key, 0) + sign * s.nbytes
         return dict(sorted(((k, v) for k, v in change.items() if v), key=lambda kv: -abs(kv[1])))
 

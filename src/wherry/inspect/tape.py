@@ -15,12 +15,15 @@ from wherry.autograd.structures import AccumulationNode, GradNodeBase, TensorBas
 from wherry.core.observer import Observer
 from wherry.core.state import amp_state, is_grad_enabled
 from wherry.dispatch import op_def as od
+from wherry.dispatch import select
+from wherry.dispatch.kernel_factory import FACTORY
 from wherry.dispatch.op_def import OpDef
 from wherry.inspect.facts import (
     Line,
     Numbers,
     Statistics,
     TensorFact,
+    api_function,
     array_of,
     fact_of,
     function_place,
@@ -114,11 +117,17 @@ class Call:
     node: int = 0
     not_recorded: str = ""
     saved: list[SavedFact] = field(default_factory=list)
+    # Layer 1 (the public function), and layer 4: each step of selection with its outcome, casts and copies, what InferMeta gave.
+    api: str = ""
+    steps: list[str] = field(default_factory=list)
+    transforms: list[str] = field(default_factory=list)
+    inferred: str = ""
     kernel: str = ""
     kernel_key: str = ""
     kernel_hash: int = 0
     kernel_seconds: float = 0.0
     library_seconds: float = 0.0
+    prepare_seconds: float = 0.0
     seconds: float = 0.0
     nbytes: int = 0
     error: str = ""
@@ -201,6 +210,8 @@ class Event:
     detail: str
     storage: int = 0
     version: int = 0
+    # Of a detach the tensor it was made from.
+    other: int = 0
 
 
 def function_name(function: Any) -> str:
@@ -228,6 +239,8 @@ class Tape(Observer):
         self._clock = 0
         self._open: list[tuple[Call, float, float]] = []
         self._modules: list[str] = []
+        # Inputs of the innermost call that are not contiguous, with their bytes.
+        self._copied: list[tuple[str, int]] = []
         self._passes: list[tuple[Pass, list[NodeRun]]] = []
         # How many edges have delivered to a node that has not run yet.
         self._delivered: dict[int, int] = {}
@@ -249,11 +262,11 @@ class Tape(Observer):
     def _statistics(self, grad: Any) -> Statistics | None:
         return None if grad is None or not self.with_statistics else statistics(array_of(grad))
 
-    def _event(self, kind: str, tensor: Any, detail: str, line: Line | None = None) -> None:
+    def _event(self, kind: str, tensor: Any, detail: str, other: int = 0) -> None:
         number = 0 if tensor is None else self.numbers.of(tensor)
         storage = 0 if tensor is None else self.numbers.of_memory(tensor.impl)
         version = 0 if tensor is None else tensor.impl.inplace_version
-        self.events.append(Event(self.tick(), kind, line or here(), number, detail, storage, version))
+        self.events.append(Event(self.tick(), kind, here(), number, detail, storage, version, other))
 
     # Forward.
 
@@ -280,6 +293,7 @@ class Tape(Observer):
         self._begin(op.name, "inplace" if inplace else "op", named_inputs(op, inputs), lambda n: bool(rules.get(n)))
         call = self._open[-1][0]
         call.attrs = {name: value for name, value in zip(op.attrs, attrs)}
+        call.api = api_function()
         amp = amp_state()
         if amp is not None:
             kind = decision(op, amp)
@@ -293,7 +307,25 @@ class Tape(Observer):
             changed = [f for f in call.inputs if f.dtype != f.given.dtype]
             if changed:
                 call.promotion = ", ".join(f"{f.name}: {f.given.dtype} -> {f.dtype}" for f in changed)
-        self._open[-1] = (call, started, time.perf_counter())
+        self._copied = [
+            (name, int(t.impl.array.nbytes))
+            for name, t in named_inputs(op, inputs)
+            if not t.impl.array.flags.c_contiguous
+        ]
+        now = time.perf_counter()
+        call.prepare_seconds = now - started
+        self._open[-1] = (call, started, now)
+
+    def data_prepared(self, op: OpDef, before: list[Any], after: list[Any]) -> None:
+        if self._inside(op.name):
+            for name, old, new in zip(op.inputs, before, after):
+                if old is not new:
+                    text = f"{name} cast {old.meta.dtype.name} -> {new.meta.dtype.name}, {new.array.nbytes} bytes"
+                    self._open[-1][0].transforms.append(text)
+
+    def meta_inferred(self, op: OpDef, metas: Any) -> None:
+        if self._inside(op.name):
+            self._open[-1][0].inferred = repr(metas)
 
     def kernel_selected(self, op: OpDef, dtype_code: int, kernel: Any) -> None:
         if self._passes and self._passes[-1][1] and not self._inside(op.name):
@@ -305,6 +337,9 @@ class Tape(Observer):
         call.kernel = kernel.location
         call.kernel_key = repr(kernel.key)
         call.kernel_hash = kernel.key.packed
+        call.steps = selection_steps(op, dtype_code, kernel)
+        if kernel.contiguous:
+            call.transforms += [f"{name} copied to contiguous memory, {n} bytes" for name, n in self._copied]
         self._open[-1] = (call, started, time.perf_counter())
 
     def kernel_finished(self, op: OpDef, result: Any) -> None:
@@ -394,7 +429,7 @@ class Tape(Observer):
         self._event("stop_gradient", tensor, str(value))
 
     def detached(self, source: Any, result: Any) -> None:
-        self._event("detach", result, f"of tensor {self.numbers.of(source)}")
+        self._event("detach", result, "", self.numbers.of(source))
 
     def written(self, tensor: Any, name: str) -> None:
         self._event("write", tensor, name)
@@ -499,6 +534,22 @@ class Tape(Observer):
                 self._statistics(after),
             )
         )
+
+
+def selection_steps(op: OpDef, dtype_code: int, kernel: Any) -> list[str]:
+    """Each key that selection asked for, with what it found."""
+    steps = []
+    for reason, key in select.fallback_steps(select.preferred_key(dtype_code)):
+        found = FACTORY.find(op.kernel, key)
+        if not found:
+            steps.append(f"{key} ({reason}): no kernel")
+            continue
+        for candidate in found:
+            if candidate is kernel:
+                steps.append(f"{key} ({reason}): taken")
+                return steps
+            steps.append(f"{key} ({reason}): {candidate.location} declined these arguments")
+    return steps
 
 
 def named_inputs(op: OpDef, inputs: tuple[Any, ...]) -> list[tuple[str, Any]]:
