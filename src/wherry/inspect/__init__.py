@@ -10,8 +10,10 @@ _HOME = {
     "Doctor": "wherry.inspect.doctor",
     "Finding": "wherry.inspect.findings",
     "Tape": "wherry.inspect.tape",
+    "check_complex": "wherry.inspect.complex",
     "explain": "wherry.inspect.explanation",
     "graph": "wherry.inspect.graph",
+    "inplace_history": "wherry.inspect.inplace",
     "leaks": "wherry.inspect.memory",
     "memory": "wherry.inspect.memory",
     "record": "wherry.inspect.recording",
@@ -19,7 +21,20 @@ _HOME = {
     "why_no_grad": "wherry.inspect.gradients",
 }
 
-__all__ = ["Doctor", "Finding", "Tape", "explain", "graph", "leaks", "memory", "record", "why_grad", "why_no_grad"]
+__all__ = [
+    "Doctor",
+    "Finding",
+    "Tape",
+    "check_complex",
+    "explain",
+    "graph",
+    "inplace_history",
+    "leaks",
+    "memory",
+    "record",
+    "why_grad",
+    "why_no_grad",
+]
 
 
 def __getattr__(name: str) -> Any:

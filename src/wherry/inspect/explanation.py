@@ -7,7 +7,8 @@ from typing import Any
 
 from wherry.core import state
 from wherry.inspect.graph_text import size_text
-from wherry.inspect.tape import Call, Tape
+from wherry.inspect.tape import Tape
+from wherry.inspect.tape_facts import Call
 
 
 class Explanation(Tape):

@@ -6,7 +6,8 @@ from typing import Any, Final
 from wherry.autograd.history import grad_node_of, is_leaf, requires_grad
 from wherry.autograd.structures import TensorBase
 from wherry.inspect.facts import NOWHERE, Line, Statistics
-from wherry.inspect.tape import Call, Delivery, NodeRun, Pass, Tape
+from wherry.inspect.tape import Tape
+from wherry.inspect.tape_facts import Call, Delivery, NodeRun, Pass
 
 # How far the search for the place where a gradient was lost goes, and how much of it is told.
 _FARTHEST: Final = 10_000

@@ -10,7 +10,8 @@ from typing import Any, Final
 from wherry.autograd.history import grad_node_of
 from wherry.autograd.structures import AccumulationNode, GradNodeBase, TensorBase, slot_and_rank
 from wherry.inspect.facts import Line, Numbers, line_of_node
-from wherry.inspect.tape import SavedFact, Tape, function_name
+from wherry.inspect.tape import Tape, function_name
+from wherry.inspect.tape_facts import SavedFact
 
 _NUMBERS: Final = Numbers()
 

@@ -5,7 +5,8 @@ from typing import Any
 
 from wherry.core import state
 from wherry.inspect import gradients
-from wherry.inspect.tape import Call, Tape
+from wherry.inspect.tape import Tape
+from wherry.inspect.tape_facts import Call
 
 
 class record(Tape):

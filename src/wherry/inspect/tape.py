@@ -4,10 +4,8 @@ What is kept are facts (facts.py), never tensors, so that recording changes no l
 """
 
 import time
-from collections import deque
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, Final, Generic, TypeVar
+import weakref
+from typing import Any, Final
 
 from wherry.autograd.amp import decision
 from wherry.autograd.history import grad_node_of
@@ -19,7 +17,6 @@ from wherry.dispatch import select
 from wherry.dispatch.kernel_factory import FACTORY
 from wherry.dispatch.op_def import OpDef
 from wherry.inspect.facts import (
-    Line,
     Numbers,
     Statistics,
     TensorFact,
@@ -29,189 +26,10 @@ from wherry.inspect.facts import (
     function_place,
     here,
     line_of_node,
+    owner_of,
     statistics,
 )
-
-Item = TypeVar("Item")
-
-
-class Kept(Generic[Item]):
-    """A list of bounded length: the first half of the limit and the last half; `dropped` counts what lay between."""
-
-    def __init__(self, limit: int) -> None:
-        self._first: list[Item] = []
-        self._last: deque[Item] = deque(maxlen=max(limit // 2, 1))
-        self._head: Final = max(limit - limit // 2, 1)
-        self.total = 0
-
-    def append(self, item: Item) -> None:
-        """Add one; where the limit is reached the oldest of the second half goes."""
-        self.total += 1
-        if len(self._first) < self._head:
-            self._first.append(item)
-        else:
-            self._last.append(item)
-
-    @property
-    def dropped(self) -> int:
-        """How many were let go of."""
-        return self.total - len(self)
-
-    def __len__(self) -> int:
-        return len(self._first) + len(self._last)
-
-    def __iter__(self) -> Iterator[Item]:
-        yield from self._first
-        yield from self._last
-
-    def __getitem__(self, index: int) -> Item:
-        return list(self)[index]
-
-
-@dataclass(slots=True)
-class InputFact:
-    """A tensor input of a call: as the user gave it, and how it entered layer 4."""
-
-    name: str
-    given: TensorFact
-    # The dtype after AMP and promotion.
-    dtype: str
-    # Why the call is, or is not, recorded for this input.
-    gradient: str
-    leaf: bool
-
-
-@dataclass(slots=True)
-class SavedFact:
-    """A tensor that a node keeps for backward."""
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: str
-    nbytes: int
-    storage: int
-    version: int
-    # The inputs whose rule asks for it.
-    wanted_by: tuple[str, ...]
-
-
-@dataclass(slots=True)
-class Call:
-    """One call of an operation or PyLayer, forward; times in seconds."""
-
-    index: int
-    op: str
-    kind: str  # "op", "inplace" or "pylayer"
-    line: Line
-    modules: tuple[str, ...]
-    # The call inside which this one happened (a cast by AMP or promotion, an op inside a PyLayer), or 0; likewise the node in backward.
-    parent: int
-    in_node: int
-    start: float
-    attrs: dict[str, Any] = field(default_factory=dict)
-    inputs: list[InputFact] = field(default_factory=list)
-    outputs: list[TensorFact] = field(default_factory=list)
-    amp: str = ""
-    promotion: str = ""
-    grad_enabled: bool = True
-    node: int = 0
-    not_recorded: str = ""
-    saved: list[SavedFact] = field(default_factory=list)
-    # Layer 1 (the public function), and layer 4: each step of selection with its outcome, casts and copies, what InferMeta gave.
-    api: str = ""
-    steps: list[str] = field(default_factory=list)
-    transforms: list[str] = field(default_factory=list)
-    inferred: str = ""
-    kernel: str = ""
-    kernel_key: str = ""
-    kernel_hash: int = 0
-    kernel_seconds: float = 0.0
-    library_seconds: float = 0.0
-    prepare_seconds: float = 0.0
-    seconds: float = 0.0
-    nbytes: int = 0
-    error: str = ""
-
-
-@dataclass(slots=True)
-class Delivery:
-    """A gradient that went over an edge: one term of a sum."""
-
-    index: int
-    source: int
-    source_input: int
-    target: int
-    target_output: int
-    statistics: Statistics | None
-    dtype: str
-    shape: tuple[int, ...]
-    # Edges of the target that have yet to deliver after this one.
-    remaining: int
-    none: bool
-
-
-@dataclass(slots=True)
-class HookRun:
-    """A tensor hook that ran, with what it changed."""
-
-    index: int
-    node: int
-    position: int
-    function: str
-    line: Line
-    changed: bool
-    before: Statistics | None
-    after: Statistics | None
-
-
-@dataclass(slots=True)
-class NodeRun:
-    """A node that ran in a backward pass."""
-
-    index: int
-    node: int
-    op: str
-    line: Line
-    leaf: str | None
-    arrived: list[Statistics | None]
-    start: float
-    results: list[Statistics | None] = field(default_factory=list)
-    kernels: list[str] = field(default_factory=list)
-    hooks: list[HookRun] = field(default_factory=list)
-    deliveries: list[Delivery] = field(default_factory=list)
-    in_degree: int = 0
-    seconds: float = 0.0
-    nbytes: int = 0
-
-
-@dataclass(slots=True)
-class Pass:
-    """One backward pass."""
-
-    number: int
-    line: Line
-    roots: list[int]
-    create_graph: bool
-    retain_graph: bool
-    start: float
-    nodes: Kept[NodeRun]
-    seconds: float = 0.0
-    error: str = ""
-
-
-@dataclass(slots=True)
-class Event:
-    """What the user did: kind is "stop_gradient", "detach", "mode", "write", "hook", "step" or "clear"."""
-
-    index: int
-    kind: str
-    line: Line
-    tensor: int
-    detail: str
-    storage: int = 0
-    version: int = 0
-    # Of a detach the tensor it was made from.
-    other: int = 0
+from wherry.inspect.tape_facts import Call, Delivery, Event, HookRun, InputFact, Kept, NodeRun, Pass, SavedFact
 
 
 def function_name(function: Any) -> str:
@@ -234,6 +52,10 @@ class Tape(Observer):
         self.passes: Kept[Pass] = Kept(max(limit // 10, 2))
         self.events: Kept[Event] = Kept(limit)
         self.started: Final = time.perf_counter()
+        # (seconds, bytes of the memory made while recording that is alive).
+        self.memory_track: Kept[tuple[float, int]] = Kept(limit)
+        self._alive: dict[int, Any] = {}
+        self._live_bytes = 0
         # Leaves by the number of their AccumulationNode, with the tensor's number.
         self.leaves: Final[dict[int, TensorFact]] = {}
         self._clock = 0
@@ -267,6 +89,22 @@ class Tape(Observer):
         storage = 0 if tensor is None else self.numbers.of_memory(tensor.impl)
         version = 0 if tensor is None else tensor.impl.inplace_version
         self.events.append(Event(self.tick(), kind, here(), number, detail, storage, version, other))
+
+    def _made(self, array: Any) -> None:
+        """Follow the memory of a new array until it is freed."""
+        owner = owner_of(array)
+        key, nbytes = id(owner), int(owner.nbytes)
+        known = self._alive.get(key)
+        if known is not None and known() is owner:
+            return
+        self._alive[key] = weakref.ref(owner, lambda _: self._freed(key, nbytes))
+        self._live_bytes += nbytes
+        self.memory_track.append((self.now(), self._live_bytes))
+
+    def _freed(self, key: int, nbytes: int) -> None:
+        self._alive.pop(key, None)
+        self._live_bytes -= nbytes
+        self.memory_track.append((self.now(), self._live_bytes))
 
     # Forward.
 
@@ -381,6 +219,8 @@ class Tape(Observer):
         call, started, _ = self._open.pop()
         call.outputs = [self._fact(t) for t in tensors]
         call.nbytes = sum(f.nbytes for f in call.outputs)
+        for tensor in tensors:
+            self._made(tensor.impl.array)
         call.seconds = time.perf_counter() - started
         call.library_seconds = max(call.seconds - call.kernel_seconds, 0.0)
         self.calls.append(call)
@@ -496,6 +336,9 @@ class Tape(Observer):
 
     def node_finished(self, engine: Any, node: Any, results: list[Any]) -> None:
         self._passes[-1][1][-1].results = [self._statistics(r) for r in results]
+        for result in results:
+            if result is not None:
+                self._made(array_of(result))
 
     def gradient_delivered(self, engine: Any, source: Any, index: int, target: Any, position: int, grad: Any) -> None:
         meta = None if grad is None else (grad.meta if not isinstance(grad, TensorBase) else grad.impl.meta)

@@ -5,7 +5,8 @@ from typing import Any
 
 from wherry.core.dtype import DataType
 from wherry.inspect.facts import Line
-from wherry.inspect.tape import Kept, Tape
+from wherry.inspect.tape import Tape
+from wherry.inspect.tape_facts import Kept
 
 
 def plain(value: Any) -> Any:
