@@ -10,6 +10,7 @@ from wherry.core import dtype as dt
 from wherry.core.default_dtype import get_default, get_default_complex, get_default_dtype, set_default_dtype
 from wherry.core.dtype import DataType, convert_dtype
 from wherry.core.place import CPU_PLACE
+from wherry.core.state import observers
 from wherry.tensor.tensor import Tensor, tensor_from_array
 
 __all__ = [
@@ -94,7 +95,10 @@ def to_tensor(data: Any, dtype: DTypeLike | None = None, place: Any = None, stop
     array = _array_of(data)
     if wanted is not None and array.dtype != wanted.numpy:
         array = cast_array(array, wanted)
-    return tensor_from_array(np.array(array, order="C"), stop_gradient)
+    tensor = tensor_from_array(np.array(array, order="C"), stop_gradient)
+    for observer in observers():
+        observer.tensor_created(tensor, data)
+    return tensor
 
 
 def cast_array(array: "np.ndarray[Any, Any]", dtype: DataType) -> "np.ndarray[Any, Any]":

@@ -143,7 +143,14 @@ def changed_in_place(owner: "GradNodeBase", name: str, dense: DenseTensor, expec
         if last.version != expected + 1:
             text += f"  last changed by {last.op} at {where.describe(last.code, last.lasti)} (version {last.version})\n"
     text += "Use the out-of-place form of that operation, or change a .clone() of the tensor."
-    return RuntimeError(text)
+    error: Any = RuntimeError(text)
+    # For programs that read it: the cause first, then what else has to do with it, each as (role, code object, instruction offset).
+    error.wherry_kind = "inplace"
+    error.wherry_places = [("saved for backward here", owner.code, owner.lasti)]
+    if storage is not None:
+        write = next((w for w in storage.writes if w.version == expected + 1), storage.writes[0])
+        error.wherry_places.insert(0, (f"changed by {write.op}", write.code, write.lasti))
+    return error  # type: ignore[no-any-return]
 
 
 class Edge:

@@ -60,6 +60,12 @@ class Observer:
     def detached(self, source: Any, result: Any) -> None:
         """`result` shares the memory of `source` without its history (detach)."""
 
+    def tensor_created(self, tensor: Any, data: Any) -> None:
+        """`to_tensor` made a tensor from data; from another Tensor it copies without history."""
+
+    def numpy_taken(self, tensor: Any) -> None:
+        """`numpy()` handed out a tensor's values."""
+
     def written(self, tensor: Any, name: str) -> None:
         """A tensor's memory was written by `name`; its version has been raised."""
 

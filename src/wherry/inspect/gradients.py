@@ -83,6 +83,16 @@ def why_stopped(number: int, tape: Tape | None, seen: set[int]) -> Reason:
     event = next((e for e in tape.events if e.kind == "detach" and e.tensor == number), None)
     if event is not None:
         return Reason("detach", event.line, "it was made by detach, which leaves the history behind")
+    event = next((e for e in tape.events if e.kind == "created" and e.tensor == number), None)
+    if event is not None and event.other:
+        return Reason(
+            "detach",
+            event.line,
+            "to_tensor copied it from another tensor, which leaves the history behind; use clone()",
+        )
+    if event is not None:
+        text = f"to_tensor made it from a {event.detail} with stop_gradient=True, the default; pass stop_gradient=False"
+        return Reason("default", event.line, text)
     call = next((c for c in tape.calls if any(f.number == number for f in c.outputs)), None)
     if call is None:
         return Reason(
@@ -144,14 +154,18 @@ def lost(number: int, tape: Tape, ran: set[int]) -> list[Reason]:
             consumers.setdefault(fact.given.number, []).append(call)
     detached: dict[int, list[Any]] = {}
     for event in tape.events:
-        if event.kind == "detach":
-            detached.setdefault(event.other, []).append(event)
+        if event.kind in ("detach", "created") and event.other:
+            detached.setdefault(event.other, []).append((event, f"{LOSES[event.kind]} leaves the history behind"))
+        elif event.kind == "numpy":
+            detached.setdefault(event.tensor, []).append(
+                (event, "its values went on as a NumPy array, without history")
+            )
     cuts: list[Reason] = []
     pending, seen = [number], {number}
     while pending and len(seen) < _FARTHEST:
         here = pending.pop()
-        for event in detached.get(here, ()):
-            cuts.append(Reason("detach", event.line, "detach leaves the history behind"))
+        for event, text in detached.get(here, ()):
+            cuts.append(Reason("detach", event.line, text))
         for call in consumers.get(here, ()):
             if call.node == 0:
                 cuts.append(call_cut(call, tape))
@@ -172,6 +186,9 @@ def lost(number: int, tape: Tape, ran: set[int]) -> list[Reason]:
             seen.update(following)
     unique: dict[str, Reason] = {str(c): c for c in cuts}
     return list(unique.values())
+
+
+LOSES: Final = {"detach": "detach", "created": "to_tensor"}
 
 
 def call_cut(call: Call, tape: Tape) -> Reason:

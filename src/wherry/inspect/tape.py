@@ -271,6 +271,13 @@ class Tape(Observer):
     def detached(self, source: Any, result: Any) -> None:
         self._event("detach", result, "", self.numbers.of(source))
 
+    def tensor_created(self, tensor: Any, data: Any) -> None:
+        other = self.numbers.of(data) if isinstance(data, TensorBase) else 0
+        self._event("created", tensor, type(data).__name__, other)
+
+    def numpy_taken(self, tensor: Any) -> None:
+        self._event("numpy", tensor, "")
+
     def written(self, tensor: Any, name: str) -> None:
         self._event("write", tensor, name)
 

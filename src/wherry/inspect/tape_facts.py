@@ -176,7 +176,7 @@ class Pass:
 
 @dataclass(slots=True)
 class Event:
-    """What the user did: kind is "stop_gradient", "detach", "mode", "write", "hook", "step" or "clear"."""
+    """What the user did: kind is "stop_gradient", "detach", "created", "numpy", "mode", "write", "hook", "step" or "clear"."""
 
     index: int
     kind: str
@@ -185,5 +185,5 @@ class Event:
     detail: str
     storage: int = 0
     version: int = 0
-    # Of a detach the tensor it was made from.
+    # Of a detach or to_tensor the tensor it was made from.
     other: int = 0

@@ -384,6 +384,8 @@ class Tensor(_TensorBase):
 
     def numpy(self) -> np.ndarray:
         """A copy as a NumPy array."""
+        for observer in observers():
+            observer.numpy_taken(self)
         return np.array(self.impl.array)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:

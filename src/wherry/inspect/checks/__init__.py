@@ -9,6 +9,17 @@ from wherry.inspect.findings import Check
 CHECKS: Final[dict[str, tuple[str, str]]] = {
     "error": ("errors", "ErrorCheck"),
     "nan": ("nonfinite", "NonFiniteCheck"),
+    "inplace": ("overwritten", "OverwrittenCheck"),
+    "none-grad": ("missing", "MissingGradientCheck"),
+    "stale-grad": ("accumulation", "AccumulationCheck"),
+    "retained-graph": ("retained", "RetainedCheck"),
+    "broadcast": ("broadcasting", "BroadcastCheck"),
+    "custom-backward": ("customs", "CustomBackwardCheck"),
+    "leak": ("leaking", "LeakCheck"),
+    "slow-kernel": ("slowness", "SlowKernelCheck"),
+    "promotion": ("promotion", "PromotionCheck"),
+    "wrong-axis": ("axes", "AxisCheck"),
+    "complex": ("complexity", "ComplexCheck"),
 }
 
 

@@ -14,6 +14,9 @@ class ErrorCheck(Check):
     def failed(self, error: BaseException) -> None:
         if isinstance(error, (SystemExit, KeyboardInterrupt)):
             return
+        if getattr(error, "wherry_kind", ""):
+            # Another check knows more of it.
+            return
         frames = [Line(frame.f_code, frame.f_lasti) for frame, _ in traceback.walk_tb(error.__traceback__)]
         notes = " ".join(getattr(error, "__notes__", ()))
         text = f"{type(error).__name__}: {error}" + (f" ({notes})" if notes else "")
