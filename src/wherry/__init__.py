@@ -5,6 +5,9 @@
 api modules; the engine is in core, dispatch and autograd.
 """
 
+import importlib as _importlib
+from typing import Any as _Any
+
 from wherry import _assembly
 from wherry._assembly import Tensor, show_config
 from wherry._version import __version__
@@ -30,3 +33,12 @@ from wherry.core.dtype import (
 )
 
 _assembly.finish(globals())
+
+# Subpackages that few programs use: imported when they are named.
+_LATE = ("distributed", "incubate", "inspect")
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _LATE:
+        return _importlib.import_module(f"wherry.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,12 +1,15 @@
 """Autograd: the public names of paddle.autograd. The engine's own modules are beside this file."""
 
 from wherry.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
+from wherry.autograd.jacobian import Hessian, Jacobian, hessian, jacobian
 from wherry.autograd.modes import enable_grad, is_grad_enabled, no_grad, saved_tensors_hooks, set_grad_enabled
 from wherry.autograd.pylayer import PyLayer, PyLayerContext
 from wherry.autograd.run import backward, grad
 
 __all__ = [
     "GradcheckError",
+    "Hessian",
+    "Jacobian",
     "PyLayer",
     "PyLayerContext",
     "backward",
@@ -14,7 +17,9 @@ __all__ = [
     "grad",
     "gradcheck",
     "gradgradcheck",
+    "hessian",
     "is_grad_enabled",
+    "jacobian",
     "no_grad",
     "saved_tensors_hooks",
     "set_grad_enabled",

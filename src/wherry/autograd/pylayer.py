@@ -86,39 +86,41 @@ class PyLayer:
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward and record backward; returns what forward returned."""
         context = PyLayerContext()
-        inputs = [v for v in list(args) + list(kwargs.values()) if isinstance(v, TensorBase)]
+        slots = tensor_slots((*args, *kwargs.values()))
+        inputs = [t for slot in slots for t in (slot if isinstance(slot, list) else [slot])]
         watching = observers()
         if not watching:
-            return cls._run(context, inputs, args, kwargs)
+            return cls._run(context, slots, inputs, args, kwargs)
         for observer in watching:
             observer.custom_started(cls, context, inputs, args, kwargs)
         try:
-            returned = cls._run(context, inputs, args, kwargs)
+            returned = cls._run(context, slots, inputs, args, kwargs)
         except BaseException as error:
             for observer in watching:
                 observer.custom_failed(cls, context, error)
             raise
-        outputs = [o for o in (returned if isinstance(returned, (tuple, list)) else (returned,))]
+        outputs = list(returned) if isinstance(returned, (tuple, list)) else [returned]
         for observer in watching:
             observer.custom_finished(cls, context, inputs, outputs)
         return returned
 
     @classmethod
-    def _run(cls, context: PyLayerContext, inputs: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _run(
+        cls, context: PyLayerContext, slots: list[Any], inputs: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         nodes = [grad_node_of(t) for t in inputs]
         context.needs_input_grad = tuple(n is not None for n in nodes)
         versions = [t.impl.inplace_version for t in inputs]
         with no_grad_():
             returned = cls.forward(context, *args, **kwargs)
         outputs = list(returned) if isinstance(returned, (tuple, list)) else [returned]
-        tensors = [o for o in outputs if isinstance(o, TensorBase)]
-        if not tensors:
+        if not tensor_slots(outputs):
             raise ValueError(
                 f"{cls.__qualname__}.forward: expected at least one Tensor among its results, received {outputs!r}"
             )
         if not (is_grad_enabled() and any(n is not None for n in nodes)):
             return returned
-        node = PyLayerNode(cls, context)
+        node = PyLayerNode(cls, context, [len(s) if isinstance(s, list) else -1 for s in slots])
         for tensor, edge in zip(inputs, nodes):
             node.nodes.append(edge)
             node.positions.append(tensor._position)
@@ -138,28 +140,47 @@ class PyLayer:
         return outputs[0]
 
 
+def tensor_slots(values: Any) -> list[Any]:
+    """The Tensors among values, and the lists and tuples of nothing but Tensors (as lists); everything else is the user's own affair."""
+    slots: list[Any] = []
+    for value in values:
+        if isinstance(value, TensorBase):
+            slots.append(value)
+        elif isinstance(value, (list, tuple)) and value and all(isinstance(v, TensorBase) for v in value):
+            slots.append(list(value))
+    return slots
+
+
 def tie_outputs(node: PyLayerNode, outputs: list[Any], kept: list[TensorBase], context: PyLayerContext) -> list[Any]:
-    """Make the tensors that forward returned the node's outputs; an input that was returned unchanged becomes an alias of itself."""
+    """Make the tensors that forward returned, those in its lists included, the node's outputs."""
     tied: list[Any] = []
-    position = 0
     for output in outputs:
-        if not isinstance(output, TensorBase):
-            tied.append(output)
-            continue
-        tensor = output
-        if any(output is k for k in kept):
-            tensor = new_tensor(output.impl.alias(output.impl.array, output.impl.meta))
-        node.out_metas.append(tensor.impl.meta)
-        hidden = any(output is m for m in context._non_differentiable)
-        if tensor.impl.meta.dtype.is_differentiable and not hidden:
-            tensor._grad_node = node
-            tensor._position = position
-            tensor._stop_gradient = False
+        if isinstance(output, TensorBase):
+            node.out_sizes.append(-1)
+            tied.append(tie_output(node, output, kept, context))
+        elif tensor_slots([output]):
+            node.out_sizes.append(len(output))
+            tied.append(type(output)([tie_output(node, o, kept, context) for o in output]))
         else:
-            tensor._stop_gradient = True
-        position += 1
-        tied.append(tensor)
+            tied.append(output)
     return tied
+
+
+def tie_output(node: PyLayerNode, output: TensorBase, kept: list[TensorBase], context: PyLayerContext) -> TensorBase:
+    """Make a tensor the node's next output; an input that was returned unchanged becomes an alias of itself."""
+    tensor = output
+    if any(output is k for k in kept):
+        tensor = new_tensor(output.impl.alias(output.impl.array, output.impl.meta))
+    position = len(node.out_metas)
+    node.out_metas.append(tensor.impl.meta)
+    hidden = any(output is m for m in context._non_differentiable)
+    if tensor.impl.meta.dtype.is_differentiable and not hidden:
+        tensor._grad_node = node
+        tensor._position = position
+        tensor._stop_gradient = False
+    else:
+        tensor._stop_gradient = True
+    return tensor
 
 
 def wrap_saved(

@@ -5,16 +5,30 @@ from typing import Any
 from wherry.autograd.compute import zeros_of
 from wherry.autograd.history import REGISTRY, new_tensor
 from wherry.autograd.structures import GradNodeBase, TensorBase, TensorWrapper
+from wherry.core import where
 from wherry.core.dense_tensor import DenseTensor
 from wherry.core.meta import Meta
 from wherry.core.state import observers, set_grad_enabled_flag
 
 
+def in_slots(values: list[Any], sizes: list[int]) -> list[Any]:
+    """A flat list as one value for each slot, a list where the slot holds several."""
+    found: list[Any] = []
+    start = 0
+    for size in sizes:
+        found.append(values[start] if size == -1 else values[start : start + size])
+        start += 1 if size == -1 else size
+    return found
+
+
 class PyLayerNode(GradNodeBase):
     """The node of a PyLayer call."""
 
-    def __init__(self, layer: Any, context: Any) -> None:
+    def __init__(self, layer: Any, context: Any, sizes: list[int]) -> None:
         super().__init__()
+        # Per argument and result with tensors: how many, or -1 for a plain one.
+        self.sizes = sizes
+        self.out_sizes: list[int] = []
         self.layer = layer
         self.context = context
         self.nodes: list[GradNodeBase | None] = []
@@ -43,6 +57,12 @@ class PyLayerNode(GradNodeBase):
     def output_meta(self, j: int) -> Meta:
         return self.out_metas[j]
 
+    def slots_in(self) -> list[int]:
+        return [1 if size == -1 else size for size in self.sizes]
+
+    def slots_out(self) -> list[int]:
+        return [1 if size == -1 else size for size in self.out_sizes]
+
     def saved(self) -> list[TensorWrapper]:
         return [w for w in self.context._wrappers or () if w is not None]
 
@@ -61,7 +81,7 @@ class PyLayerNode(GradNodeBase):
         self.context._node = self
         before = set_grad_enabled_flag(create_graph)
         try:
-            returned = self.layer.backward(self.context, *arguments)
+            returned = self.layer.backward(self.context, *in_slots(arguments, self.out_sizes))
         finally:
             set_grad_enabled_flag(before)
             self.context._node = None
@@ -73,32 +93,66 @@ class PyLayerNode(GradNodeBase):
         """What backward returned, as one gradient for each tensor input; raises where it does not fit."""
         values = list(returned) if isinstance(returned, (tuple, list)) else [returned]
         name = f"{self.op_name()}.backward"
-        for i, value in enumerate(values):
-            if value is not None and not isinstance(value, TensorBase):
-                raise TypeError(f"{name}: expected Tensors or None, received {type(value).__name__} at position {i}")
-        wanted = [i for i, node in enumerate(self.nodes) if node is not None]
-        if len(values) != len(self.nodes):
-            if len(values) == len(wanted):
-                full: list[Any] = [None] * len(self.nodes)
-                for i, value in zip(wanted, values):
-                    full[i] = value
-                values = full
-            else:
-                raise ValueError(
-                    f"{name}: expected {len(self.nodes)} gradients, one for each tensor that forward took, received {len(values)}"
+        if len(values) != len(self.sizes):
+            values = self.spread(values, name)
+        flat: list[Any] = []
+        for i, (value, size) in enumerate(zip(values, self.sizes)):
+            if size == -1:
+                flat.append(value)
+                continue
+            if value is None:
+                value = [None] * size
+            if not isinstance(value, (list, tuple)) or len(value) != size:
+                found = f"{len(value)} of them" if isinstance(value, (list, tuple)) else type(value).__name__
+                raise self.refused(
+                    ValueError(
+                        f"{name}: expected a list of {size} gradients at position {i}, as the input's, received {found}"
+                    )
                 )
+            flat += value
         results: list[Any] = []
-        for i, value in enumerate(values):
+        for i, value in enumerate(flat):
+            if value is not None and not isinstance(value, TensorBase):
+                text = f"{name}: expected Tensors or None, received {type(value).__name__} at position {i}"
+                raise self.refused(TypeError(text))
             results.append(None if value is None else self.fitted(name, i, value, create_graph))
         return results
+
+    def spread(self, values: list[Any], name: str) -> list[Any]:
+        """Gradients for only those arguments that need one, put in their places."""
+        needs: list[bool] = []
+        start = 0
+        for size in self.slots_in():
+            needs.append(any(n is not None for n in self.nodes[start : start + size]))
+            start += size
+        if len(values) != sum(needs):
+            raise self.refused(
+                ValueError(
+                    f"{name}: expected {len(needs)} gradients, one for each tensor that forward took, received {len(values)}"
+                )
+            )
+        following = iter(values)
+        return [next(following) if need else None for need in needs]
+
+    def refused(self, error: Exception) -> Exception:
+        """The exception with the place of backward's definition and of the call, for programs that read it."""
+        refusal: Any = error
+        code = getattr(self.layer.backward, "__code__", None)
+        refusal.wherry_kind = "custom-backward"
+        refusal.wherry_places = [("returned by this backward", code, 0), ("applied here", self.code, self.lasti)]
+        if code is not None:
+            error.add_note(f"{self.op_name()}.backward is defined at {where.describe(code, 0)}")
+        return error
 
     def fitted(self, name: str, i: int, value: TensorBase, create_graph: bool) -> Any:
         """One gradient, checked against the input it belongs to."""
         meta = self.metas[i]
         found = value.impl.meta
         if found.shape != meta.shape:
-            raise ValueError(
-                f"{name}: expected a gradient of shape {list(meta.shape)} at position {i}, as the input's, received {list(found.shape)}"
+            raise self.refused(
+                ValueError(
+                    f"{name}: expected a gradient of shape {list(meta.shape)} at position {i}, as the input's, received {list(found.shape)}"
+                )
             )
         changed: Any = value
         if found.dtype is not meta.dtype and meta.dtype.is_differentiable:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from wherry.inspect.graph import Graph, NodeFact
+from wherry.inspect.backward_graph import Graph, NodeFact
 from wherry.inspect.graph_text import size_text, tree
 
 # Above this many nodes a drawing is folded by line unless asked otherwise; above the other one Graphviz would take minutes.

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from wherry.inspect.graph import Graph, NodeFact
+from wherry.inspect.backward_graph import Graph, NodeFact
 
 # The longest stretch of lines that is looked for as the body of a loop, and the most lines that are shown.
 _LONGEST_BODY: Final = 64

@@ -78,6 +78,8 @@ class Holders:
             wanted = self._look(everything, wanted)
             if not wanted:
                 break
+        # This function's own frame is among them; the two would keep each other, and everything else, alive.
+        everything.clear()
 
     def _look(self, everything: list[Any], wanted: set[int]) -> set[int]:
         """One pass over the heap: who refers to the wanted; returns the referrers that are new."""
@@ -94,6 +96,12 @@ class Holders:
                         if id(thing) not in self._referrers:
                             found.add(id(thing))
         return found
+
+    def close(self) -> None:
+        """Let go of everything; what was read may refer to this object, and the two would keep each other."""
+        self._referrers.clear()
+        self._names.clear()
+        self._frames.clear()
 
     def of(self, thing: Any) -> list[Holder]:
         """The holders of a thing, by name where there is one."""

@@ -9,9 +9,9 @@ import numpy as np
 from wherry.autograd.gradcheck import GradcheckError, gradcheck, tensor_over
 from wherry.autograd.structures import TensorBase
 from wherry.core.observer import unobserved
-from wherry.inspect.complex import check_complex
 from wherry.inspect.facts import Line, function_place, own_line
 from wherry.inspect.findings import Check
+from wherry.inspect.wirtinger import check_complex
 
 # Inputs above this many elements are not checked: finite differences would take long.
 _LARGEST = 20_000

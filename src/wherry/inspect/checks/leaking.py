@@ -9,7 +9,7 @@ from wherry.core.observer import unobserved
 from wherry.inspect.facts import Line, own_line
 from wherry.inspect.findings import Check, syntax_tree
 from wherry.inspect.holders import Holder, Holders, frames
-from wherry.inspect.memory import Alive
+from wherry.inspect.live_memory import Alive
 
 # Passes that may set things up, passes after which the count is looked at, and how many looks must all have grown.
 _WARMUP = 1
@@ -70,7 +70,7 @@ class LeakCheck(Check):
             outer = [t for t in alive.tensors if t._grad_node is not None and t._grad_node.num_inputs() > 0]
             heap = Holders(outer)
             holders = [(t, h) for t in outer for h in heap.of(t)]
-            del heap
+            heap.close()
         grown = f"the number of backward nodes alive grows with every pass: {', '.join(map(str, looks[-_LOOKS:]))}"
         places: dict[str, tuple[Line, Holder, int]] = {}
         for _, holder in holders:

@@ -141,6 +141,7 @@ def snapshot(with_holders: bool = True) -> Snapshot:
         for fact in storages.values():
             for tensor in tensors_of.get(id(fact), ()):
                 fact.holders += heap.of(tensor)
+        heap.close()
     return Snapshot(list(storages.values()), len(alive.nodes))
 
 

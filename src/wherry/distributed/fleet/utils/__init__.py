@@ -1,0 +1,5 @@
+"""paddle.distributed.fleet.utils."""
+
+from wherry.distributed.fleet.recompute.recompute import recompute
+
+__all__ = ["recompute"]
