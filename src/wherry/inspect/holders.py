@@ -36,12 +36,14 @@ class Holder:
 def frames() -> list[FrameType]:
     """All frames of all threads that belong to programs, not to this package."""
     found: list[FrameType] = []
-    for top in sys._current_frames().values():
-        frame: FrameType | None = top
-        while frame is not None:
+    # No local may keep this function's own frame, which is among them: the two would keep each other, and all that the callers hold.
+    following: list[FrameType | None] = list(sys._current_frames().values())
+    while following:
+        frame = following.pop()
+        if frame is not None:
             if not is_package_file(frame.f_code.co_filename):
                 found.append(frame)
-            frame = frame.f_back
+            following.append(frame.f_back)
     return found
 
 
