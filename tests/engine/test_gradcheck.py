@@ -160,3 +160,85 @@ def test_grad_outputs_of_the_second_order():
     assert gradgradcheck(lambda a: a * a * a, x, leaf([0.5, 1.0]))
     with pytest.raises(ValueError, match="expected 1 tensors in 'grad_outputs'"):
         gradgradcheck(lambda a: a * a * a, x, [leaf([0.5, 1.0]), leaf([0.5, 1.0])])
+
+
+def test_the_call_at_fault_is_named_with_its_line(square_with):
+    function = square_with(lambda x, g: 3.0 * x * g)
+
+    def model(a, b):
+        c = paddle.exp(a) * b
+        d = function(c)  # the fault
+        return paddle.tanh(d).sum() + c.mean()
+
+    with pytest.raises(GradcheckError) as caught:
+        gradcheck(model, [leaf([0.1, 0.2]), leaf([0.3, -0.4])])
+    last = str(caught.value).split("\n")[-1]
+    line = model.__code__.co_firstlineno + 2
+    assert re.fullmatch(
+        rf"most likely at fault: Custom at .*test_gradcheck.py:{line}, in .*model: alone, "
+        r"input 0, element \[0\] = 0\.33\S*: analytic \S+, numeric \S+",
+        last,
+    ), last
+
+
+def test_a_cut_way_is_named():
+    def model(a):
+        return a * a.detach()
+
+    with pytest.raises(
+        GradcheckError,
+        match=r"every operation alone is right; the history is left behind by detach\(\) at .*in .*model",
+    ):
+        gradcheck(model, leaf([1.0, 2.0]))
+
+
+def test_a_subgradient_at_a_kink_is_right_and_a_value_outside_is_not(square_with):
+    assert gradcheck(lambda a: paddle.abs(a) + paddle.nn.functional.relu(a), leaf([0.0, 1.0, -1.0]))
+
+    class Ramp(PyLayer):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return paddle.nn.functional.relu(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            x = ctx.saved_tensor()[0]
+            return g * ((x > 0).astype("float64") + 2.0 * (x == 0).astype("float64"))
+
+    with pytest.raises(
+        GradcheckError, match=r"the point is a kink \(slopes -?0 and \S+\), and the analytic value \S+ lies outside"
+    ):
+        gradcheck(Ramp.apply, leaf([0.0, 1.0]))
+
+
+def test_edges_find_what_random_points_do_not():
+    def norm(a):
+        return paddle.sqrt((a * a).sum())
+
+    class Silu(PyLayer):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return paddle.nn.functional.silu(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            x = ctx.saved_tensor()[0]
+            e = paddle.exp(-x * 3.0)
+            return g * (1.0 / (1.0 + paddle.exp(-x)) + x * paddle.exp(-x) / (1.0 + paddle.exp(-x)) ** 2 + 0.0 * e)
+
+    x = leaf([0.7, -1.3])
+    assert gradcheck(Silu.apply, x, edges=False)
+    with pytest.raises(
+        GradcheckError,
+        match=r"agrees with finite differences at the given inputs, but not at large negative values: input 0, element",
+    ):
+        gradcheck(Silu.apply, x)
+    # The root of a sum of squares has no gradient at the origin (paddle.norm has).
+    with pytest.raises(GradcheckError, match="at zeros: .* analytic nan, though the function is finite with slopes"):
+        gradcheck(norm, leaf([3.0]))
+    assert gradcheck(paddle.linalg.norm, leaf([3.0, 4.0]))
+    # Outside the domain there is nothing to compare.
+    assert gradcheck(paddle.log, leaf([0.5, 2.0]))
+    assert gradcheck(lambda a: paddle.sort(a) + paddle.cummax(a)[0], leaf([0.5, 2.0, -1.0]))

@@ -166,6 +166,7 @@ ROWS = (
         ),
         _qr,
         ("float64",),
+        no_edges="with zeros and ties the matrix is singular, where the factors have no derivative",
     ),
     Row(
         "svd",

@@ -36,6 +36,7 @@ class Row:
     stay 0.05 away from in gradient suites (ties between elements are avoided by `distinct`). random: values cannot
     be compared (only shape and dtype are). outputs_differentiable: positions of outputs that gradients are checked of;
     None means all of floating or complex dtype. tolerance: relative tolerance by dtype where the default does not hold.
+    no_edges: why gradients at edges (zeros, ties, large values) are not checked.
     reason: why order is below 2, or why a suite is left out (`skip`: names among "inplace", "noncontiguous", "zero_size").
     """
 
@@ -54,3 +55,4 @@ class Row:
     tolerance: dict[str, float] = field(default_factory=dict)
     skip: tuple[str, ...] = ()
     reason: str = ""
+    no_edges: str = ""

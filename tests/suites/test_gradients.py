@@ -77,7 +77,7 @@ def test_first_derivative(call: Call) -> None:
     function = differenced(every_output)
     outputs = function(*leaves)
     if outputs and any(t.size for t in leaves) and any(o.size for o in outputs):
-        assert gradcheck(function, leaves)
+        assert gradcheck(function, leaves, edges=False)
         return
     # Nothing to difference; the gradient must still have the input's shape and dtype.
     recorded = [o for o in every_output(*leaves) if not o.stop_gradient]
@@ -93,4 +93,4 @@ def test_second_derivative(call: Call) -> None:
     every_output, leaves = problem(call)
     function = differenced(every_output)
     if any(t.size for t in leaves) and any(o.size for o in function(*leaves)):
-        assert gradgradcheck(function, leaves)
+        assert gradgradcheck(function, leaves, edges=False)

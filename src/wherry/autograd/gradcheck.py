@@ -10,6 +10,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from wherry.autograd.gradcheck_edges import at_kink, check_edges
+from wherry.autograd.gradcheck_faults import likely_fault
 from wherry.autograd.history import new_tensor, requires_grad
 from wherry.autograd.run import grad, tensor_list
 from wherry.autograd.structures import TensorBase
@@ -19,10 +21,16 @@ from wherry.core.state import set_grad_enabled_flag
 
 # How many of the wrong elements a message shows.
 _SHOWN: Final = 5
+# How many disagreeing elements are looked at for being at a kink.
+_LOOKED_AT: Final = 256
 
 
 class GradcheckError(RuntimeError):
     """A gradient that does not agree with finite differences."""
+
+
+class EdgeError(GradcheckError):
+    """One that agrees at the given inputs, but not at an edge."""
 
 
 def tensor_over(array: Any, stop_gradient: bool) -> TensorBase:
@@ -169,7 +177,7 @@ def close(analytic: Any, numeric: Any, atol: float, rtol: float) -> Any:
     return (np.abs(found.real - expected.real) <= limit) & (np.abs(found.imag - expected.imag) <= limit)
 
 
-def disagreement(problem: Problem, which: int, analytic: Any, numeric: Any, right: Any) -> str:
+def disagreement(problem: Problem, which: int, analytic: Any, numeric: Any, right: Any, notes: dict[int, str]) -> str:
     """The message for an input whose gradient is wrong."""
     position = problem.checked[which]
     array = problem.arrays[which]
@@ -180,6 +188,8 @@ def disagreement(problem: Problem, which: int, analytic: Any, numeric: Any, righ
     )
     for index in wrong[:_SHOWN]:
         text += f"\n  input {position}, element {list(index)} = {array[index]}: analytic {analytic[index]}, numeric {numeric[index]}"
+        note = notes.get(int(np.ravel_multi_index(index, array.shape)) if index else 0)
+        text += f"\n    {note}" if note else ""
     return text + ("\n  ..." if len(wrong) > _SHOWN else "")
 
 
@@ -187,9 +197,28 @@ def check_elements(problem: Problem, analytic: list[Any], eps: float, atol: floa
     """Compare every element of every checked input."""
     for which in range(len(problem.arrays)):
         numeric = numeric_gradient(problem, which, eps)
-        right = close(analytic[which], numeric, atol, rtol)
+        right = np.array(close(analytic[which], numeric, atol, rtol))
+        notes: dict[int, str] = {}
+        for index in np.flatnonzero(~right.reshape(-1)).tolist()[:_LOOKED_AT]:
+            verdict = kink_at(problem, which, index, analytic[which], eps, atol, rtol)
+            if verdict == "subgradient":
+                right.reshape(-1)[index] = True
+            elif verdict:
+                notes[index] = verdict
         if not bool(np.all(right)):
-            raise GradcheckError(disagreement(problem, which, analytic[which], numeric, right))
+            raise GradcheckError(disagreement(problem, which, analytic[which], numeric, right, notes))
+
+
+def kink_at(problem: Problem, which: int, index: int, analytic: Any, eps: float, atol: float, rtol: float) -> str:
+    """What kind of point a disagreeing element is at (gradcheck_edges.at_kink), its real and imaginary part together."""
+    value = np.asarray(analytic).reshape(-1)[index]
+    steps = ((1 + 0j, value.real), (1j, value.imag)) if np.iscomplexobj(analytic) else ((1 + 0j, value),)
+    verdicts = []
+    for step, found in steps:
+        numeric = slope(problem, which, index, step, eps)
+        if not bool(close(found, numeric, atol, rtol)):
+            verdicts.append(at_kink(problem, which, index, step, eps, float(found), atol, rtol))
+    return next((v for v in verdicts if v != "subgradient"), "subgradient")
 
 
 def check_direction(problem: Problem, analytic: list[Any], eps: float, atol: float, rtol: float, rng: Any) -> None:
@@ -236,7 +265,9 @@ def check_repeatable(problem: Problem, analytic: list[Any], nondet_tol: float) -
             )
 
 
-def run_check(problem: Problem, rng: Any, eps: float, atol: float, rtol: float, nondet_tol: float, fast: bool) -> None:
+def run_check(
+    problem: Problem, rng: Any, eps: float, atol: float, rtol: float, nondet_tol: float, fast: bool, edges: bool
+) -> None:
     """The steps of a check; raises GradcheckError at the first that fails."""
     analytic = problem.gradients()
     check_repeatable(problem, analytic, nondet_tol)
@@ -244,6 +275,13 @@ def run_check(problem: Problem, rng: Any, eps: float, atol: float, rtol: float, 
         check_direction(problem, analytic, eps, atol, rtol, rng)
     else:
         check_elements(problem, analytic, eps, atol, rtol)
+    if edges:
+        text = check_edges(problem, rng, eps, atol, rtol)
+        if text:
+            raise EdgeError(
+                f"{problem.function}: the gradient agrees with finite differences at the given inputs, but not {text}\n"
+                "Pass edges=False to check the given inputs alone"
+            )
 
 
 def gradcheck(
@@ -256,47 +294,80 @@ def gradcheck(
     raise_exception: bool = True,
     nondet_tol: float = 0.0,
     fast_mode: bool = False,
+    edges: bool = True,
     seed: int = 0,
 ) -> bool:
-    """Check the gradients of a function against central differences.
+    """Check the gradients of a function against finite differences, at the given inputs and at edges near them.
 
     fn: called as fn(*inputs), returns a Tensor or a (nested) list of Tensors of any shapes; outputs that are not floating or complex are
     ignored. inputs: a Tensor or a list; those with stop_gradient=False are checked and must be float64 or complex128, anything
-    else is passed on as it is. The point of the check should lie away from kinks by more than eps. eps: the step. atol, rtol: an
+    else is passed on as it is. eps: the step. atol, rtol: an
     element is right where |analytic - numeric| <= atol + rtol * |numeric|, for the real and the imaginary part. nondet_tol: by how
     much two runs of backward may differ. fast_mode: compare along one random direction for each input instead of element by
-    element. seed: of the random cotangents and directions. raise_exception=False returns False instead of raising.
+    element. At a kink (a corner or tie) any value between the slopes of the two sides is right. edges: check again with some of the elements 0.0,
+    with -0.0, with all elements equal, with large values of both signs and, for complex inputs, conjugated; edges at which fn raises or is not
+    finite are skipped. seed: of the random cotangents and directions. raise_exception=False returns False instead of raising.
 
-    Raises GradcheckError that names input, element, analytic and numeric value; ValueError for inputs that cannot be checked,
+    Raises GradcheckError that names input, element, analytic and numeric value, and the operation of fn (with the user's line) that is wrong by itself; ValueError for inputs that cannot be checked,
     TypeError for an fn that returns something else than tensors.
     """
-    return checked("gradcheck", fn, inputs, eps, atol, rtol, raise_exception, nondet_tol, fast_mode, seed)
+    settings = Settings(eps, atol, rtol, nondet_tol, fast_mode, edges, seed)
+    return checked("gradcheck", fn, inputs, settings, raise_exception)
 
 
-def checked(
-    function: str,
-    fn: Any,
-    inputs: Any,
-    eps: float,
-    atol: float,
-    rtol: float,
-    raise_exception: bool,
-    nondet_tol: float,
-    fast_mode: bool,
-    seed: int,
-) -> bool:
+class Settings:
+    """How a check is made; see gradcheck."""
+
+    def __init__(
+        self, eps: float, atol: float, rtol: float, nondet_tol: float, fast_mode: bool, edges: bool, seed: int
+    ) -> None:
+        self.eps: Final = eps
+        self.atol: Final = atol
+        self.rtol: Final = rtol
+        self.nondet_tol: Final = nondet_tol
+        self.fast_mode: Final = fast_mode
+        self.edges: Final = edges
+        self.seed: Final = seed
+
+    def run(self, problem: Problem, rng: Any) -> None:
+        """The check; raises GradcheckError."""
+        run_check(problem, rng, self.eps, self.atol, self.rtol, self.nondet_tol, self.fast_mode, self.edges)
+
+    def alone(self, fn: Any, inputs: list[Any]) -> None:
+        """The same check of one call at its own inputs."""
+        rng = np.random.default_rng(self.seed)
+        single = Settings(self.eps, self.atol, self.rtol, self.nondet_tol, False, False, self.seed)
+        single.run(Problem("gradcheck", fn, inputs, rng), rng)
+
+
+def checked(function: str, fn: Any, inputs: Any, settings: Settings, raise_exception: bool) -> bool:
     """gradcheck under the name of the function that was called; gradients are recorded whatever the caller's mode is."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(settings.seed)
     before = set_grad_enabled_flag(True)
+    problem: Problem | None = None
     try:
-        run_check(Problem(function, fn, inputs, rng), rng, eps, atol, rtol, nondet_tol, fast_mode)
-    except GradcheckError:
-        if raise_exception:
-            raise
-        return False
+        problem = Problem(function, fn, inputs, rng)
+        settings.run(problem, rng)
+    except GradcheckError as error:
+        if not raise_exception:
+            return False
+        # The calls are looked at where the given inputs are, and in fn itself, not in its gradient.
+        known = problem is None or function != "gradcheck" or isinstance(error, EdgeError)
+        fault = "" if known or problem is None else fault_of(problem, settings)
+        if fault:
+            error.args = (f"{error}\n{fault}",)
+        raise
     finally:
         set_grad_enabled_flag(before)
     return True
+
+
+def fault_of(problem: Problem, settings: Settings) -> str:
+    """Which call of the function is most likely at fault."""
+    arguments = list(problem.inputs)
+    for i, leaf in zip(problem.checked, problem.leaves()):
+        arguments[i] = leaf
+    return likely_fault(problem.fn, arguments, settings.alone)
 
 
 class GradientOf:
@@ -333,6 +404,7 @@ def gradgradcheck(
     raise_exception: bool = True,
     nondet_tol: float = 0.0,
     fast_mode: bool = False,
+    edges: bool = True,
     seed: int = 0,
 ) -> bool:
     """Check the second derivatives of a function: gradcheck of its gradient, as a function of inputs and output gradients.
@@ -369,6 +441,5 @@ def gradgradcheck(
     for i, leaf in zip(problem.checked, leaves):
         arguments[i] = leaf
     gradient = GradientOf(fn, len(arguments), problem.checked, positions)
-    return checked(
-        "gradgradcheck", gradient, arguments + seeds, eps, atol, rtol, raise_exception, nondet_tol, fast_mode, seed
-    )
+    settings = Settings(eps, atol, rtol, nondet_tol, fast_mode, edges, seed)
+    return checked("gradgradcheck", gradient, arguments + seeds, settings, raise_exception)

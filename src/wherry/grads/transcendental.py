@@ -99,10 +99,11 @@ def tanh_grad(ops: Ops, out: Value, out_grad: Value) -> Value:
 
 
 def _arc_slope(ops: Ops, x: Value) -> Value:
-    """1 / sqrt(1 - x^2), by factors: exact near the ends, and on the right branch everywhere."""
-    less, more = ops.scale(x, -1.0, 1.0), ops.scale(x, 1.0, 1.0)
+    """1 / sqrt(1 - x^2): exact near the ends, and on the right branch everywhere."""
     if x.meta.dtype.is_complex:
-        return ops.multiply(ops.rsqrt(less), ops.rsqrt(more))
+        # 1 / cos(asin x): on the cut, the side follows the sign of a zero imaginary part, which 1 - x would lose.
+        return ops.reciprocal(ops.cos(ops.asin(x)))
+    less, more = ops.scale(x, -1.0, 1.0), ops.scale(x, 1.0, 1.0)
     return ops.rsqrt(ops.multiply(less, more))
 
 
