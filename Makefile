@@ -89,6 +89,10 @@ lint: build ## ruff, mypy --strict on the engine and the generator, the operatio
 bench: $(COMPILED)/.stamp ## Compare speed with torch and Paddle; writes docs/benchmark.md
 	$(COMPILED)/bin/python -m bench.run --wherry-python $(COMPILED)/bin/python $(ARGS)
 
+.PHONY: bench-memory
+bench-memory: $(COMPILED)/.stamp ## Compare memory with torch and Paddle; writes docs/memory.md
+	$(COMPILED)/bin/python -m bench.memory --wherry-python $(COMPILED)/bin/python $(ARGS)
+
 .PHONY: oracle
 oracle: build $(ORACLE)/.stamp ## Compare behaviour with real Paddle 3.3.1
 	$(ORACLE)/bin/python -m pytest tests/oracle $(ARGS)
