@@ -85,6 +85,10 @@ lint: build ## ruff, mypy --strict on the engine and the generator, the operatio
 	$(VENV)/bin/mypy --strict --follow-imports=silent codegen src/wherry/core src/wherry/dispatch src/wherry/infermeta src/wherry/autograd
 	$(VENV)/bin/python -m codegen --check
 
+.PHONY: screenshots
+screenshots: build ## Take the pictures of docs/images in a real browser
+	WHERRY_BROWSER=required WHERRY_SCREENSHOTS=$(CURDIR)/docs/images $(VENV)/bin/python -m pytest tests/browser
+
 .PHONY: bench
 bench: $(COMPILED)/.stamp ## Compare speed with torch and Paddle; writes docs/benchmark.md
 	$(COMPILED)/bin/python -m bench.run --wherry-python $(COMPILED)/bin/python $(ARGS)

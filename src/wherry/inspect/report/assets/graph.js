@@ -5,6 +5,7 @@ const graphView = (() => {
   const SVG = "http://www.w3.org/2000/svg";
   // More boxes than this are neither laid out quickly nor read by anyone.
   const MOST = 260;
+  const MANY_LEAVES = 4;
   let transform = { x: 20, y: 20, k: 1 };
   let boxes = new Map(), boxOfNode = new Map(), around = null;
 
@@ -14,10 +15,19 @@ const graphView = (() => {
     module: (n) => (n.leaf !== null ? `leaf ${n.node}` : n.module ? `m${n.module}` : `l${n.line.id}`),
   };
 
+  // Folded, the leaves that one box sends gradients to are one box where they are many.
+  function withLeaves(pass, key) {
+    const sender = new Map(), count = new Map();
+    for (const n of pass.nodes) for (const t of n.targets) { const leaf = pass.byNode.get(t); if (leaf && leaf.leaf !== null && !sender.has(leaf)) sender.set(leaf, key(n)); }
+    for (const k of sender.values()) count.set(k, (count.get(k) || 0) + 1);
+    return (n) => (n.leaf !== null && count.get(sender.get(n)) > MANY_LEAVES ? `leaves ${sender.get(n)}` : key(n));
+  }
+
   function visible(pass) {
     const fold = document.getElementById("fold").value;
     let nodes = pass.nodes, text = "";
     let key = keyOf[around !== null ? "none" : fold];
+    if (around === null && fold !== "none") key = withLeaves(pass, key);
     if (around !== null) nodes = pass.nodes.slice(Math.max(around - MOST / 2, 0), around + MOST / 2);
     let count = new Set(nodes.map(key)).size;
     if (count > MOST && around === null) {
@@ -35,7 +45,7 @@ const graphView = (() => {
 
   function labels(box) {
     const first = box.nodes[0];
-    if (box.key === "leaves") return [`${box.nodes.length} leaves`, ""];
+    if (box.key.startsWith("leaves")) return [`${box.nodes.length} leaves`, box.nodes.slice(0, 2).map((n) => n.leaf).join(", ") + (box.nodes.length > 2 ? ", ..." : "")];
     if (first.leaf !== null) return [first.leaf, "leaf"];
     if (box.nodes.length === 1) return [`${first.op} #${first.order}`, place(first.line)];
     const ops = new Map();
@@ -96,9 +106,12 @@ const graphView = (() => {
 
   function place_() { view.setAttribute("transform", `translate(${transform.x} ${transform.y}) scale(${transform.k})`); }
   function fit() {
+    if (!view.dataset.width) return;
     const w = svg.clientWidth || 600, h = svg.clientHeight || 400;
-    const k = Math.min(1.2, (w - 20) / Number(view.dataset.width), Math.max((h - 20) / Number(view.dataset.height), 0.45));
-    transform = { x: (w - Number(view.dataset.width) * k) / 2, y: 10, k: Math.max(k, 0.05) };
+    // Readable before complete: what does not fit is reached by dragging.
+    const whole = Math.min((w - 20) / Number(view.dataset.width), (h - 20) / Number(view.dataset.height));
+    const k = Math.min(1.2, Math.max(whole, 0.45));
+    transform = { x: (w - Number(view.dataset.width) * k) / 2, y: 10, k };
     place_();
   }
   function zoom(factor, cx, cy) {

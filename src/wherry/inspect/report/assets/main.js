@@ -102,8 +102,9 @@ function begin() {
   document.getElementById("summary").textContent = raw.kind === "run" ? `${calls.length + raw.callsDropped} calls${left}, ${passes.length} backward passes, ${nodes} nodes` : `${nodes} nodes`;
   if (raw.kind === "graph") document.getElementById("time-panel").hidden = true;
   fillFindings();
+  graphView.build(); stepping.show();
   showPanel(raw.findings.length ? "findings-panel" : "graph-panel");
-  graphView.build(); stepping.show(); timeline.draw(); memoryChart.draw();
+  timeline.draw(); memoryChart.draw();
   window.addEventListener("resize", () => { timeline.draw(); memoryChart.draw(); });
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { timeline.draw(); memoryChart.draw(); });
   document.body.dataset.ready = "yes";
