@@ -11,7 +11,7 @@ from wherry.paddle_alias import PaddleFinder
 
 __all__ = ["PaddleFinder", "app", "main"]
 
-for _name in ("run", "look", "config"):
+for _name in ("run", "look", "compare", "config"):
     importlib.import_module(f"wherry.commands.{_name}")
 
 

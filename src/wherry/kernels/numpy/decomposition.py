@@ -17,6 +17,15 @@ def _adjoint(x: Array) -> Array:
     return np.conjugate(x.swapaxes(-1, -2))
 
 
+def _finite(x: Array) -> Array:
+    """x; refuses infinities and NaN: LAPACK's iteration for singular values may never end on them."""
+    finite = np.isfinite(x)
+    if not finite.all():
+        at = [int(i) for i in np.argwhere(~finite)[0]]
+        raise ValueError(f"expected finite matrices, received {x[tuple(at)]} at {at}")
+    return x
+
+
 @kernel("inverse", PRECISE)
 def inverse(x: Array) -> Array:
     """Refuses a singular matrix."""
@@ -35,13 +44,14 @@ def determinant(x: Array) -> Array:
 @kernel("cofactor", PRECISE)
 def cofactor(x: Array) -> Array:
     """det(x) times the inverse's transpose where there is one; by singular values, without dividing by them."""
-    u, s, vh = np.linalg.svd(x)
+    finite = np.isfinite(x).all(axis=(-2, -1), keepdims=True)
+    u, s, vh = np.linalg.svd(np.where(finite, x, x.dtype.type(0)))
     n = x.shape[-1]
     # Products of all singular values but one.
     others = np.where(np.eye(n, dtype=bool), np.ones((), s.dtype), s[..., np.newaxis, :]).prod(axis=-1)
     phase = np.linalg.det(u) * np.linalg.det(vh)
     scaled = np.conjugate(u) * (others * phase[..., np.newaxis])[..., np.newaxis, :]
-    return np.matmul(scaled, np.conjugate(vh)).astype(x.dtype, copy=False)
+    return np.where(finite, np.matmul(scaled, np.conjugate(vh)), np.nan).astype(x.dtype, copy=False)
 
 
 @kernel("slogdet", PRECISE)
@@ -102,14 +112,14 @@ def qr(x: Array, mode: str) -> tuple[Array, Array]:
 @kernel("svd", PRECISE)
 def svd(x: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
     """u, s, vh."""
-    u, s, vh = np.linalg.svd(x, full_matrices=full_matrices)
+    u, s, vh = np.linalg.svd(_finite(x), full_matrices=full_matrices)
     return u, s, vh
 
 
 @kernel("svdvals", PRECISE)
 def svdvals(x: Array) -> Array:
     """Singular values alone."""
-    return np.linalg.svd(x, compute_uv=False)
+    return np.linalg.svd(_finite(x), compute_uv=False)
 
 
 @kernel("eigh", PRECISE)
@@ -132,20 +142,20 @@ def _complex(x: Array, like: Array) -> Array:
 @kernel("eig", PRECISE)
 def eig(x: Array) -> tuple[Array, Array]:
     """Complex even where all values are real."""
-    values, vectors = np.linalg.eig(x)
+    values, vectors = np.linalg.eig(_finite(x))
     return _complex(values, x), _complex(vectors, x)
 
 
 @kernel("eigvals", PRECISE)
 def eigvals(x: Array) -> Array:
     """Complex even where all values are real."""
-    return _complex(np.linalg.eigvals(x), x)
+    return _complex(np.linalg.eigvals(_finite(x)), x)
 
 
 @kernel("pinv", PRECISE)
 def pinv(x: Array, rcond: float, hermitian: bool) -> Array:
     """Singular values up to rcond times the largest count as zero."""
-    return np.linalg.pinv(x, rcond, hermitian).astype(x.dtype, copy=False)
+    return np.linalg.pinv(_finite(x), rcond, hermitian).astype(x.dtype, copy=False)
 
 
 @kernel("lu", PRECISE)
@@ -191,7 +201,7 @@ def lu_unpack(x: Array, y: Array, unpack_ludata: bool, unpack_pivots: bool) -> t
 @kernel("lstsq", PRECISE)
 def lstsq(x: Array, y: Array, rcond: float) -> tuple[Array, Array, Array, Array]:
     """The solution of least length, by singular values; those up to rcond times the largest count as zero."""
-    u, s, vh = np.linalg.svd(x, full_matrices=False)
+    u, s, vh = np.linalg.svd(_finite(x), full_matrices=False)
     kept = s > rcond * s.max(axis=-1, keepdims=True, initial=0.0)
     inverse = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0).astype(s.dtype)
     solution = np.matmul(_adjoint(vh), inverse[..., np.newaxis] * np.matmul(_adjoint(u), y))
