@@ -7,7 +7,8 @@ from wherry.grads.common import Ops, Value, conj, plain
 
 
 def _masked(ops: Ops, mask: Value, grad: Value) -> Value:
-    return ops.multiply(grad, ops.cast(mask, grad.meta.dtype))
+    """The gradient where the mask holds, else 0: where the function is constant, whatever arrives (a product would make NaN of 0 * inf)."""
+    return ops.where(mask, grad, 0.0)
 
 
 def _times(ops: Ops, grad: Value, slope: Value) -> Value:
@@ -49,7 +50,8 @@ def threshold_grad_x(ops: Ops, x: Value, out_grad: Value, threshold: float) -> V
 def hardshrink_grad_x(ops: Ops, x: Value, out_grad: Value, threshold: float) -> Value:
     if plain(x):
         return ops.hardshrink_grad(x, out_grad, threshold)
-    return _masked(ops, ops.greater_than(ops.abs(x), threshold), out_grad)
+    # The ends are not shrunk.
+    return _masked(ops, ops.greater_equal(ops.abs(x), threshold), out_grad)
 
 
 def softshrink_grad_x(ops: Ops, x: Value, out_grad: Value, threshold: float) -> Value:

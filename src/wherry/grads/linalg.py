@@ -98,6 +98,9 @@ def dot_grad_y(ops: Ops, x: Value, out_grad: Value) -> Value:
 
 
 def _times(ops: Ops, value: Value, factor: float) -> Value:
+    """The value times a number; a factor of 0 leaves nothing, whatever the value."""
+    if factor == 0.0:
+        return ops.full_like(value, 0.0)
     return value if factor == 1.0 else ops.multiply(value, factor)
 
 

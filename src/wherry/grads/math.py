@@ -43,7 +43,10 @@ def remainder_grad_x(ops: Ops, x_meta: Meta, out_grad: Value) -> Value:
 
 
 def remainder_grad_y(ops: Ops, x: Value, y: Value, out_grad: Value) -> Value:
-    return ops.neg(unbroadcast(ops, ops.multiply(out_grad, ops.floor_divide(x, y)), y.meta))
+    times = ops.floor_divide(x, y)
+    # Where y fits in x no time the remainder is x, whatever arrives.
+    moved = ops.where(ops.equal(times, 0.0), 0.0, ops.multiply(out_grad, times))
+    return ops.neg(unbroadcast(ops, moved, y.meta))
 
 
 def _larger_share(ops: Ops, larger: Value, smaller: Value, out_grad: Value, meta: Meta) -> Value:
@@ -88,21 +91,28 @@ def fmin_grad_y(ops: Ops, x: Value, y: Value, out_grad: Value) -> Value:
     return unbroadcast(ops, ops.where(chosen, 0.0, out_grad), y.meta)
 
 
-def atan2_grad_x(ops: Ops, x: Value, y: Value, out_grad: Value) -> Value:
-    # y / r / r: the square of r could overflow or vanish.
+def _atan2_grad(ops: Ops, x: Value, y: Value, other: Value, out_grad: Value) -> Value:
+    """g times other / r / r (the square of r could overflow or vanish); 0 where r is infinite, and at the origin."""
     radius = ops.hypot(x, y)
-    return unbroadcast(ops, ops.multiply(out_grad, ops.divide(ops.divide(y, radius), radius)), x.meta)
+    flat = ops.logical_or(ops.equal(radius, 0.0), ops.isinf(radius))
+    length = ops.where(flat, 1.0, radius)
+    side = ops.where(flat, 0.0, other)
+    return ops.multiply(out_grad, ops.divide(ops.divide(side, length), length))
+
+
+def atan2_grad_x(ops: Ops, x: Value, y: Value, out_grad: Value) -> Value:
+    return unbroadcast(ops, _atan2_grad(ops, x, y, y, out_grad), x.meta)
 
 
 def atan2_grad_y(ops: Ops, x: Value, y: Value, out_grad: Value) -> Value:
-    radius = ops.hypot(x, y)
-    return ops.neg(unbroadcast(ops, ops.multiply(out_grad, ops.divide(ops.divide(x, radius), radius)), y.meta))
+    return ops.neg(unbroadcast(ops, _atan2_grad(ops, x, y, x, out_grad), y.meta))
 
 
 def _hypot_grad(ops: Ops, side: Value, out: Value, out_grad: Value) -> Value:
-    # At 0 the shortest of all subgradients: 0 / 1.
+    # At 0 the shortest of all subgradients: 0 / 1. An infinite side is the whole length.
     length = ops.where(ops.equal(out, 0.0), 1.0, out)
-    return unbroadcast(ops, ops.multiply(out_grad, ops.divide(side, length)), side.meta)
+    slope = ops.where(ops.isinf(side), ops.sign(side), ops.divide(side, length))
+    return unbroadcast(ops, ops.multiply(out_grad, slope), side.meta)
 
 
 def hypot_grad_x(ops: Ops, x: Value, out: Value, out_grad: Value) -> Value:
@@ -143,10 +153,13 @@ def _log_ratio(ops: Ops, x: Value, y: Value) -> Value:
 
 
 def elementwise_pow_grad_x(ops: Ops, x: Value, y: Value, out_grad: Value) -> Value:
-    # y x^(y - 1), and 0 at x = y = 0, where the power is infinite.
+    # y x^(y - 1), and 0 at x = y = 0, where the power is infinite, and where it vanishes for an infinite y.
     both_zero = ops.logical_and(ops.equal(x, 0.0), ops.equal(y, 0.0))
     base = ops.where(both_zero, 1.0, x)
-    slope = ops.multiply(y, ops.elementwise_pow(base, ops.scale(y, 1.0, -1.0)))
+    power = ops.elementwise_pow(base, ops.scale(y, 1.0, -1.0))
+    # Only for an infinite y: the derivative of this with respect to x needs a finite one.
+    gone = ops.logical_and(ops.equal(power, 0.0), ops.isinf(y))
+    slope = ops.multiply(ops.where(gone, 0.0, y), power)
     return unbroadcast(ops, ops.multiply(out_grad, conj(ops, slope)), x.meta)
 
 
@@ -154,6 +167,8 @@ def elementwise_pow_grad_y(ops: Ops, x: Value, y: Value, out: Value, out_grad: V
     # x^y log x, whose limit at x = 0 is 0 for y > 0 (and 0 is taken at y = 0).
     size = ops.real(y) if y.meta.dtype.is_complex else y
     vanishing = ops.logical_and(ops.equal(x, 0.0), ops.greater_equal(size, 0.0))
+    # x^y falls faster than log x grows.
+    vanishing = ops.logical_or(vanishing, ops.logical_and(ops.equal(out, 0.0), ops.isinf(x)))
     slope = ops.multiply(out, ops.log(ops.where(vanishing, 1.0, x)))
     return unbroadcast(ops, ops.multiply(out_grad, conj(ops, slope)), y.meta)
 

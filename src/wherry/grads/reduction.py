@@ -34,11 +34,11 @@ def mean_grad(ops: Ops, x_meta: Meta, axis: tuple[int, ...], keepdim: bool, out_
 def extremum_grad(
     ops: Ops, x: Value, out: Value, x_meta: Meta, axis: tuple[int, ...], keepdim: bool, out_grad: Value
 ) -> Value:
-    """max and min: equal elements share the gradient."""
+    """max and min: equal elements share the gradient; where there is a NaN none has one."""
     top = keep(ops, out, x_meta, axis, keepdim)
-    chosen = ops.cast(ops.equal(x, top), x_meta.dtype)
-    count = ops.sum(chosen, axis, None, True)
-    return ops.multiply(chosen, ops.divide(keep(ops, out_grad, x_meta, axis, keepdim), count))
+    chosen = ops.equal(x, top)
+    count = ops.sum(ops.cast(chosen, x_meta.dtype), axis, None, True)
+    return ops.where(chosen, ops.divide(keep(ops, out_grad, x_meta, axis, keepdim), count), 0.0)
 
 
 def prod_grad(ops: Ops, x: Value, x_meta: Meta, axis: tuple[int, ...], keepdim: bool, out_grad: Value) -> Value:
@@ -83,9 +83,9 @@ def p_norm_grad(
         return ops.multiply(x, ops.divide(grad, safe))
     size = ops.abs(x)
     if porder in (float("inf"), float("-inf")):
-        chosen = ops.cast(ops.equal(size, norm), norm.meta.dtype)
-        share = ops.divide(grad, ops.sum(chosen, axis, None, True))
-        return ops.multiply(ops.sign(x), ops.multiply(chosen, share))
+        chosen = ops.equal(size, norm)
+        share = ops.divide(grad, ops.sum(ops.cast(chosen, norm.meta.dtype), axis, None, True))
+        return ops.multiply(ops.sign(x), ops.where(chosen, share, 0.0))
     zero = ops.equal(size, 0.0)
     positive = ops.where(zero, ops.full_like(size, 1.0, None, None), size)
     power = ops.pow(ops.divide(positive, safe), porder - 1.0)

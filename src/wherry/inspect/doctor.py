@@ -29,4 +29,12 @@ class Doctor:
             if error is not None:
                 check.failed(error)
             check.finish(self.variables)
-        self.findings = in_order(f for check in self.checks for f in check.found)
+        self.findings = one_for_each_line(in_order(f for check in self.checks for f in check.found))
+
+
+def one_for_each_line(findings: list[Finding]) -> list[Finding]:
+    """Of several findings at one line those of the highest severity there: the others follow from them."""
+    worst: dict[tuple[str, int], str] = {}
+    for f in findings:
+        worst.setdefault((f.file, f.line), f.severity)
+    return [f for f in findings if f.severity == worst[f.file, f.line]]

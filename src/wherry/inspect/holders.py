@@ -71,6 +71,7 @@ class Holders:
         wanted = {id(t) for t in targets}
         self._frames = frames()
         for frame in self._frames:
+            self._modules.setdefault(id(frame.f_globals), str(frame.f_globals.get("__name__", "?")))
             for name, value in locals_of(frame).items():
                 where = Line(frame.f_code, frame.f_lasti)
                 # A module's own variables come by way of its dictionary.

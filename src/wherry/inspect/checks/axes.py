@@ -7,7 +7,7 @@ from wherry.inspect.findings import Check
 from wherry.inspect.tape import flat_tensors
 
 _SOFTMAX = ("softmax", "log_softmax")
-_KEEPS = ("log", "clip", "scale")
+_KEEPS = ("log", "clip", "scale", "unsqueeze", "squeeze")
 _LOSSES = ("cross_entropy_with_softmax", "nll_loss")
 
 
@@ -20,11 +20,15 @@ class AxisCheck(Check):
         super().__init__()
         self._numbers = Numbers()
         self._softmax: dict[int, tuple[Line, int, str]] = {}
+        # Labels as one-hot rows: the axis of the classes.
+        self._one_hot: dict[int, int] = {}
         self._open: list[tuple[tuple[Any, ...], tuple[Any, ...], Line]] = []
 
     def call_started(self, op: Any, inputs: tuple[Any, ...], attrs: tuple[Any, ...], inplace: bool) -> None:
         line = own_line()
         self._open.append((inputs, attrs, line))
+        if op.name == "multiply":
+            self._one_distribution_each(inputs, line)
         if op.name not in _LOSSES:
             return
         scores, label = inputs[0], inputs[1]
@@ -43,6 +47,14 @@ class AxisCheck(Check):
             )
         elif axis == 0 and scores.impl.meta.ndim == 2 and label is not None and label.impl.meta.ndim == 1:
             self._wrong(place, name, line)
+
+    def _one_distribution_each(self, inputs: tuple[Any, ...], line: Line) -> None:
+        """A softmax along axis 0 times one-hot labels along another axis: what nll_loss comes down to."""
+        numbers = [self._numbers.of(t) for t in inputs]
+        for scores, label in (numbers, numbers[::-1]):
+            made = self._softmax.get(scores)
+            if made is not None and made[1] == 0 and self._one_hot.get(label, 0) != 0:
+                self._wrong(made[0], made[2], line)
 
     def _wrong(self, place: Line, name: str, line: Line) -> None:
         self.report(
@@ -63,6 +75,9 @@ class AxisCheck(Check):
             axis = next((a for a in attrs if isinstance(a, int)), -1)
             axis += tensor.impl.meta.ndim if axis < 0 else 0
             self._softmax[self._numbers.of(tensor)] = (line, axis, op.name)
+        elif op.name == "label_one_hot":
+            axis = next((a for name, a in zip(op.attrs, attrs) if name == "axis"), 0)
+            self._one_hot[self._numbers.of(flat_tensors(outputs)[0])] = axis
         elif op.name in _KEEPS and len(inputs) == 1:
             # What is true of a softmax stays true of its logarithm.
             made = self._softmax.get(self._numbers.of(inputs[0]))

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ class CustomBackwardCheck(Check):
         super().__init__()
         self._first: dict[Any, tuple[Line, tuple[Any, ...], dict[str, Any]]] = {}
         self._grads: list[Any] = []
+        self._writes: list[Line] = []
 
     def custom_started(self, layer: Any, context: Any, inputs: list[Any], args: tuple[Any, ...], kwargs: Any) -> None:
         if layer in self._first or sum(t.impl.array.size for t in inputs) > _LARGEST:
@@ -56,17 +58,31 @@ class CustomBackwardCheck(Check):
             else []
         )
 
+    def written(self, tensor: Any, name: str) -> None:
+        if self._grads:
+            self._writes.append(own_line())
+
     def custom_backward(self, node: Any, grads: list[Any], returned: Any) -> None:
         for grad, before in self._grads:
             now = grad.array if hasattr(grad, "array") else grad.impl.array
             if not np.array_equal(now, before, equal_nan=before.dtype.kind in "fc"):
                 self.report(
                     "warning",
-                    function_place(node.layer.backward),
+                    self._writes[-1] if self._writes else function_place(node.layer.backward),
                     f"{node.op_name()}.backward writes to the gradient that it was given, which other nodes may still need",
                     "Compute with new tensors: grad * 2 instead of grad.scale_(2).",
                 )
         self._grads = []
+        self._writes = []
+
+    def failed(self, error: BaseException) -> None:
+        places = getattr(error, "wherry_places", None)
+        if places and getattr(error, "wherry_kind", "") == self.kind:
+            lines = [(Line(code, lasti), role) for role, code, lasti in places]
+            fix = "Return one gradient for each tensor that forward took, of that tensor's shape, or None."
+            self.report("error", only_return(places[0][1]), str(error), fix, lines[1:])
+        # What a program that ended in its middle did is not checked further.
+        self._first.clear()
 
     def finish(self, variables: dict[str, Any]) -> None:
         with unobserved(), contextlib.redirect_stdout(io.StringIO()):
@@ -142,12 +158,12 @@ def deliberate(call: Any, tensors: list[Any]) -> bool:
 
 
 def only_return(function: Any) -> Line:
-    """The return statement of a function, where there is just one; else where its definition begins."""
+    """The return statement of a function (or code object), where there is just one; else where its definition begins."""
     import ast
     import inspect
     import textwrap
 
-    place = function_place(function)
+    place = Line(function, 0) if isinstance(function, CodeType) else function_place(function)
     with contextlib.suppress(OSError, TypeError, SyntaxError):
         lines, start = inspect.getsourcelines(function)
         tree = ast.parse(textwrap.dedent("".join(lines)))

@@ -54,13 +54,11 @@ class LeakCheck(Check):
         looks = self._looks.setdefault(line, [])
         if count <= _WARMUP or len(looks) >= _MOST_LOOKS or (count > _LOOKS + _WARMUP and count & (count - 1)):
             return
+        # What a knot keeps until the collector comes is no leak.
+        gc.collect()
         looks.append(sum(isinstance(thing, GradNodeBase) for thing in gc.get_objects()))
         if len(looks) >= _LOOKS and all(b > a for a, b in zip(looks[-_LOOKS:], looks[-_LOOKS + 1 :])):
-            # What a knot keeps until the collector comes is no leak; look again without it.
-            gc.collect()
-            looks[-1] = sum(isinstance(thing, GradNodeBase) for thing in gc.get_objects())
-            if looks[-1] > looks[-2]:
-                self._blame(line, looks)
+            self._blame(line, looks)
 
     def _blame(self, line: Line, looks: list[int]) -> None:
         """Find who holds the graphs of earlier steps."""

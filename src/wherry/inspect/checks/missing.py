@@ -4,6 +4,7 @@ from typing import Any
 
 from wherry.autograd.history import grad_node_of
 from wherry.autograd.structures import AccumulationNode, TensorBase
+from wherry.inspect.checks.customs import only_return
 from wherry.inspect.facts import Line, own_line
 from wherry.inspect.findings import Check
 from wherry.inspect.gradients import Reason, why_no_grad
@@ -38,6 +39,7 @@ class MissingGradientCheck(Tape, Check):
         self._steps = 0
         self._leaves: dict[int, Any] = {}
         self._accumulates = False
+        self._layers: dict[str, Any] = {}
 
     def optimizer_stepped(self, optimizer: Any) -> None:
         super().optimizer_stepped(optimizer)
@@ -56,6 +58,10 @@ class MissingGradientCheck(Tape, Check):
                     if isinstance(tensor, TensorBase) and isinstance(grad_node_of(tensor), AccumulationNode):
                         self._leaves.setdefault(id(tensor._state), tensor)
 
+    def custom_started(self, layer: Any, context: Any, inputs: list[Any], args: tuple[Any, ...], kwargs: Any) -> None:
+        super().custom_started(layer, context, inputs, args, kwargs)
+        self._layers[layer.__qualname__] = layer
+
     def gradient_accumulated(self, engine: Any, node: Any, grad: Any) -> None:
         self._accumulates = True
         self._leaves.pop(id(node.state), None)
@@ -66,7 +72,13 @@ class MissingGradientCheck(Tape, Check):
             return
         self._asked.add(number)
         reason = deepest(why_no_grad(tensor, self))
+        if reason.kind in ("pruned", "not used") and any(p.create_graph for p in self.passes):
+            # A loss of gradients need not depend on everything (an offset has no part in a slope).
+            return
         line = reason.line if reason.line.line else asked_at
+        name = reason.text.removeprefix("the backward of ").split(" ")[0]
+        if reason.kind == "returned none" and name in self._layers:
+            line = only_return(self._layers[name].backward)
         name = (tensor._state.name if tensor._state is not None else None) or f"a leaf {tensor.impl.meta}"
         self.report(
             "note" if reason.kind == "not used" and self._accumulates else "warning",

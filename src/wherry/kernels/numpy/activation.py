@@ -9,7 +9,7 @@ import numpy as np
 
 from wherry.dispatch.kernel_factory import COMPLEX, FLOAT, kernel
 from wherry.kernels.numpy.blocks import by_blocks
-from wherry.kernels.numpy.common import Array, in_float32
+from wherry.kernels.numpy.common import Array, in_float32, kept
 
 
 def _relu_body(out: Array, x: Array) -> None:
@@ -26,7 +26,7 @@ def relu(x: Array) -> Array:
 @kernel("relu_grad", FLOAT)
 def relu_grad(out: Array, out_grad: Array) -> Array:
     """out_grad where out is positive, else 0."""
-    return np.multiply(out_grad, out > 0)
+    return kept(out_grad, out > 0)
 
 
 @kernel("relu6", FLOAT)
@@ -46,7 +46,7 @@ def hardtanh(x: Array, t_min: float, t_max: float) -> Array:
 @kernel("hardtanh_grad", FLOAT)
 def hardtanh_grad(x: Array, out_grad: Array, t_min: float, t_max: float) -> Array:
     """out_grad inside the interval, 0 at its ends and outside."""
-    return np.multiply(out_grad, (x > t_min) & (x < t_max))
+    return kept(out_grad, (x > t_min) & (x < t_max))
 
 
 @kernel("leaky_relu", FLOAT)
@@ -77,7 +77,7 @@ def threshold(x: Array, threshold: float, value: float) -> Array:
 @kernel("threshold_grad", FLOAT)
 def threshold_grad(x: Array, out_grad: Array, threshold: float) -> Array:
     """out_grad where x is above the threshold, else 0."""
-    return np.multiply(out_grad, x > threshold)
+    return kept(out_grad, x > threshold)
 
 
 @kernel("hardshrink", FLOAT)
@@ -90,7 +90,7 @@ def hardshrink(x: Array, threshold: float) -> Array:
 @kernel("hardshrink_grad", FLOAT)
 def hardshrink_grad(x: Array, out_grad: Array, threshold: float) -> Array:
     """out_grad outside the open interval (-threshold, threshold), else 0."""
-    return np.multiply(out_grad, (x >= threshold) | (x <= -threshold))
+    return kept(out_grad, (x >= threshold) | (x <= -threshold))
 
 
 @kernel("softshrink", FLOAT)
@@ -104,7 +104,7 @@ def softshrink(x: Array, threshold: float) -> Array:
 @kernel("softshrink_grad", FLOAT)
 def softshrink_grad(x: Array, out_grad: Array, threshold: float) -> Array:
     """out_grad outside [-threshold, threshold], else 0."""
-    return np.multiply(out_grad, (x > threshold) | (x < -threshold))
+    return kept(out_grad, (x > threshold) | (x < -threshold))
 
 
 @kernel("hardsigmoid", FLOAT)
@@ -120,7 +120,7 @@ def hardsigmoid(x: Array, slope: float, offset: float) -> Array:
 @in_float32
 def hardsigmoid_grad(out: Array, out_grad: Array, slope: float) -> Array:
     """slope * out_grad where the output lies strictly inside (0, 1)."""
-    return np.multiply(out_grad * out_grad.dtype.type(slope), (out > 0) & (out < 1))
+    return kept(np.asarray(out_grad * out_grad.dtype.type(slope)), (out > 0) & (out < 1))
 
 
 @kernel("hardswish", FLOAT)

@@ -46,10 +46,12 @@ def dot(x: Array, y: Array) -> Array:
 @kernel("addmm", NUMERIC)
 @in_float32
 def addmm(input: Array, x: Array, y: Array, beta: float, alpha: float) -> Array:
-    """beta * input + alpha * x y."""
-    product = np.matmul(x, y)
-    if alpha != 1.0:
+    """beta * input + alpha * x y; as in BLAS, what is multiplied by 0 is not looked at."""
+    product = np.matmul(x, y) if alpha else np.zeros((*x.shape[:-1], y.shape[-1]), x.dtype)
+    if alpha != 1.0 and alpha:
         product = product * alpha
+    if beta == 0.0:
+        return (product + np.zeros(input.shape, x.dtype)).astype(x.dtype, copy=False)
     return (product + (input if beta == 1.0 else input * beta)).astype(x.dtype, copy=False)
 
 
