@@ -309,8 +309,9 @@ def lu_unpack_grad(ops: Ops, x_meta: Meta, l_grad: Value, u_grad: Value, unpack_
     size = min(rows, columns)
     low = ops.tril(l_grad, -1)
     up = ops.triu(u_grad, 0)
+    lead = (0, 0) * (x_meta.ndim - 2)
     if columns > size:
-        low = ops.matmul(low, ops.eye(size, columns, x_meta.dtype))
+        low = ops.pad(low, (*lead, 0, 0, 0, columns - size), 0.0)
     if rows > size:
-        up = ops.matmul(ops.eye(rows, size, x_meta.dtype), up)
+        up = ops.pad(up, (*lead, 0, rows - size, 0, 0), 0.0)
     return ops.add(low, up)

@@ -101,9 +101,8 @@ def put_along_axis_grad_arr(
     if reduce in ("mul", "multiply"):
         ones = ops.full(arr.meta.shape, 1.0, arr.meta.dtype, None)
         return ops.multiply(out_grad, _conj(ops, ops.put_along_axis(ones, indices, values, axis, "mul", True)))
-    same = ops.cast(ops.equal(arr, out), out_grad.meta.dtype)
-    share = ops.divide(same, _ties(ops, arr, indices, values, axis, include_self, out, out_grad))
-    return ops.multiply(out_grad, share)
+    share = ops.divide(out_grad, _ties(ops, arr, indices, values, axis, include_self, out, out_grad))
+    return ops.where(ops.equal(arr, out), share, 0.0)
 
 
 def put_along_axis_grad_values(
@@ -129,7 +128,7 @@ def put_along_axis_grad_values(
     else:
         ties = _ties(ops, arr, indices, values, axis, include_self, out, out_grad)
         grad = ops.take_along_axis(ops.divide(out_grad, ties), indices, axis)
-        grad = ops.multiply(grad, _same_values(ops, indices, values, axis, out, out_grad))
+        grad = ops.where(_same_values(ops, indices, values, axis, out), grad, 0.0)
     return grown(ops, grad, values.meta)
 
 
@@ -145,10 +144,9 @@ def _used(ops: Ops, values: Value, indices: Value) -> Value:
     return ops.slice(values, tuple(range(ndim)), (0,) * ndim, indices.meta.shape)
 
 
-def _same_values(ops: Ops, indices: Value, values: Value, axis: int, out: Value, out_grad: Value) -> Value:
-    """One where a value is the result (a maximum or minimum), zero elsewhere."""
-    chosen = ops.take_along_axis(out, indices, axis)
-    return ops.cast(ops.equal(_used(ops, values, indices), chosen), out_grad.meta.dtype)
+def _same_values(ops: Ops, indices: Value, values: Value, axis: int, out: Value) -> Value:
+    """Where a value is the result (a maximum or minimum)."""
+    return ops.equal(_used(ops, values, indices), ops.take_along_axis(out, indices, axis))
 
 
 def _ties(
@@ -156,7 +154,7 @@ def _ties(
 ) -> Value:
     """How many of the candidates are the result, among which the gradient is shared evenly; at least one."""
     own = ops.cast(ops.equal(arr, out), out_grad.meta.dtype)
-    same = _same_values(ops, indices, values, axis, out, out_grad)
+    same = ops.cast(_same_values(ops, indices, values, axis, out), out_grad.meta.dtype)
     return ops.put_along_axis(own, indices, same, axis, "add", include_self)
 
 

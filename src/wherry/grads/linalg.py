@@ -176,22 +176,30 @@ def _operand_grad(
     known = [label for label in dict.fromkeys(term) if label in out or any(label in t for t in other_terms)]
     left = ",".join([out, *other_terms])
     grad = ops.einsum([out_grad, *others], left + "->" + "".join(known))
-    # A label that only this operand has was summed over: its gradient is the same all along. Of a label that comes twice
-    # only the diagonal was read: the identity matrix spreads the gradient there.
-    factors: list[Value] = []
-    factor_terms: list[str] = []
-    target = ""
-    for label in term:
-        if label in target:
-            fresh = chr(0xE000 + len(target))
-            factors.append(ops.eye(sizes[label], sizes[label], meta.dtype))
-            factor_terms.append(label + fresh)
-            target += fresh
-        else:
-            if label not in known:
-                factors.append(ops.full((sizes[label],), 1.0, meta.dtype))
-                factor_terms.append(label)
-            target += label
-    if factors or "".join(known) != target:
-        grad = ops.einsum([grad, *factors], ",".join(["".join(known), *factor_terms]) + "->" + target)
+    # A label that only this operand has was summed over: its gradient is the same all along.
+    target = "".join(dict.fromkeys(term))
+    free = [label for label in target if label not in known]
+    if free or "".join(known) != target:
+        ones = [ops.full((sizes[label],), 1.0, meta.dtype) for label in free]
+        grad = ops.einsum([grad, *ones], ",".join(["".join(known), *free]) + "->" + target)
+    grad = _on_diagonals(ops, grad, target, term)
     return grad if grad.meta.shape == meta.shape else ops.reshape(grad, meta.shape)
+
+
+def _on_diagonals(ops: Ops, grad: Value, labels: str, term: str) -> Value:
+    """Of a label that comes several times in a term only the diagonal was read, so its gradient lies there."""
+    if labels == term:
+        return grad
+    for label in labels:
+        for _ in range(term.count(label) - 1):
+            at = labels.index(label)
+            order = [*(k for k in range(len(labels)) if k != at), at]
+            grad = ops.diag_embed(ops.transpose(grad, tuple(order)))
+            labels = "".join(labels[k] for k in order) + label
+    # The axes of one label may stand for each other.
+    free = list(range(len(labels)))
+    order = []
+    for label in term:
+        order.append(next(k for k in free if labels[k] == label))
+        free.remove(order[-1])
+    return ops.transpose(grad, tuple(order))

@@ -11,5 +11,6 @@ def cross_entropy_rule(
     classes = logits.meta.shape[axis]
     hot = ops.label_one_hot(label, classes, ignore_index, axis, logits.meta.dtype)
     valid = ops.sum(hot, (axis,), None, True)
-    expected = ops.multiply(ops.softmax(logits, axis), valid)
-    return ops.multiply(ops.subtract(expected, hot), loss_grad)
+    slope = ops.subtract(ops.softmax(logits, axis), hot)
+    # Nothing of an ignored row counts, be it NaN.
+    return ops.where(ops.not_equal(valid, 0.0), ops.multiply(slope, loss_grad), 0.0)

@@ -137,8 +137,9 @@ def linear_scan_grad_b(ops: Ops, a: Value, reverse: bool, out_grad: Value) -> Va
 def linear_scan_grad_a(ops: Ops, a: Value, out: Value, reverse: bool, out_grad: Value) -> Value:
     arriving = ops.linear_scan(conj(ops, a), out_grad, not reverse)
     if reverse:
-        return ops.multiply(ops.shift(arriving, 1), conj(ops, out))
-    return ops.multiply(arriving, conj(ops, ops.shift(out, 1)))
+        # Moved away and back, out loses the last element, which no factor links to; so does the gradient in the other case.
+        return ops.multiply(ops.shift(arriving, 1), conj(ops, ops.shift(ops.shift(out, -1), 1)))
+    return ops.multiply(ops.shift(ops.shift(arriving, -1), 1), conj(ops, ops.shift(out, 1)))
 
 
 def shift_grad(ops: Ops, offset: int, out_grad: Value) -> Value:

@@ -47,7 +47,10 @@ def cross_entropy_with_softmax_grad(
     places, valid = _places(label, rows.shape[1], ignore_index, axis)
     grads = np.where(valid, as_rows(loss_grad, axis).reshape(-1), 0).astype(softmax.dtype)
     result = rows * grads[:, None]
-    result[np.arange(rows.shape[0]), places] -= grads
+    here = np.arange(rows.shape[0])
+    # Not by a difference of products, which would be inf - inf.
+    result[here, places] = (rows[here, places] - 1) * grads
+    result[~valid] = 0
     return from_rows(result, softmax.shape, axis)
 
 

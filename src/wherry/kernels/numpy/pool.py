@@ -8,7 +8,7 @@ import numpy as np
 
 from wherry.core.pooling import adaptive_bounds, output_sizes
 from wherry.dispatch.kernel_factory import FLOAT, INTEGER, REAL, kernel
-from wherry.kernels.numpy.common import Array, in_float32
+from wherry.kernels.numpy.common import Array, in_float32, kept
 
 Ints = tuple[int, ...]
 _ALL = np.ones((), np.bool_)
@@ -76,9 +76,9 @@ def max_pool_grad(
         left ^= hit
         where = tuple(slice(o, o + (n - 1) * s + 1, s) for o, n, s in zip(offset, places, strides))
         if overlapping:
-            total[(..., *where)] += grads * hit
+            total[(..., *where)] += kept(grads, hit)
         else:
-            np.multiply(grads, hit, out=total[(..., *where)])
+            total[(..., *where)] = kept(grads, hit)
     real = tuple(slice(paddings[2 * i], paddings[2 * i] + spatial[i]) for i in range(count))
     return np.ascontiguousarray(total[(..., *real)]).reshape(lead + spatial).astype(x.dtype, copy=False)
 
