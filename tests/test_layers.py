@@ -23,7 +23,8 @@ PUBLIC_FUNCTIONS = ("api", "utils", "linalg", "fft", "signal")
 # Against the order, inside functions, because the user's call asks for it.
 DEFERRED = {
     ("tensor/tensor.py", "wherry.utils.dlpack"): "__dlpack__ is a method, and few call it",
-    ("cli.py", "wherry"): "the configuration is the package's own to show",
+    ("commands/config.py", "wherry"): "the configuration is the package's own to show",
+    ("commands/look.py", "wherry"): "expressions are about the package",
     ("api/logic.py", "wherry"): "where with a condition alone is nonzero, a public function of another family",
     ("api/math.py", "wherry.nn.functional"): "scale_ takes the name of an activation",
 }
@@ -37,9 +38,12 @@ UPPER = (
     "base",
     "amp",
     "nn",
-    ("optimizer", "metric", "io", "vision", "text", "distribution", "sparse", "incubate", "jit", "static", "inspect"),
+    ("optimizer", "metric", "io", "vision", "text", "distribution", "sparse", "distributed", "jit", "static"),
+    "incubate",
+    "inspect",
     "hapi",
     "paddle_alias",
+    "commands",
     "cli",
     "__main__",
 )
