@@ -19,6 +19,7 @@ from wherry.core import dtype as dt
 from wherry.core.dense_tensor import DenseTensor
 from wherry.core.meta import Meta
 from wherry.core.state import STATE, observers, set_grad_enabled_flag
+from wherry.core.where import describe
 
 _add: Final[Any] = np.add
 _array: Final[Any] = np.array
@@ -370,20 +371,12 @@ class BackwardPass:
             return grad
         name = getattr(hook.function, "__qualname__", repr(hook.function))
         if not isinstance(result, TensorBase):
-            raise noted(
-                TypeError(
-                    f"the hook {name}: expected a Tensor or None as its result, received {type(result).__name__}"
-                ),
-                node,
-            )
+            text = f"the hook {name}: expected a Tensor or None as its result, received {type(result).__name__}"
+            raise noted(refused_hook(TypeError(text), hook.function), node)
         expected = meta_of_value(grad)
         if result.impl.meta.shape != expected.shape or result.impl.meta.dtype is not expected.dtype:
-            raise noted(
-                ValueError(
-                    f"the hook {name}: expected a gradient of {expected} as its result, received {result.impl.meta}"
-                ),
-                node,
-            )
+            text = f"the hook {name}: expected a gradient of {expected} as its result, received {result.impl.meta}"
+            raise noted(refused_hook(ValueError(text), hook.function), node)
         return result if self.create_graph else result.impl
 
     def run_post_hooks(self, node: GradNodeBase, results: list[Any], grads: list[Any]) -> None:
@@ -400,9 +393,26 @@ def noted(error: Exception, node: GradNodeBase) -> Exception:
     # The kernel that raised did not say that it had ended.
     STATE.in_kernel = False
     if not getattr(error, "wherry_noted", False):
-        error.add_note(f"raised in the backward of {node.op_name()}, which was recorded at {node.forward_line()}")
         changed: Any = error
         changed.wherry_noted = True
+        line = node.forward_line()
+        text = f"raised in the backward of {node.op_name()}, which was recorded at {line}"
+        if not (getattr(error, "wherry_explained", False) or getattr(error, "wherry_kind", "")):
+            # The user's own exception passes as it is; what is to be said goes into a note.
+            error.add_note(text)
+        elif line not in str(error):
+            error.args = (f"{error}\n  {text}",)
+    return error
+
+
+def refused_hook(error: Exception, function: Any) -> Exception:
+    """The exception for what a hook returned, with the place of the hook's definition."""
+    refusal: Any = error
+    code = getattr(function, "__code__", None)
+    refusal.wherry_kind = "hook"
+    refusal.wherry_places = [("the hook", code, 0)]
+    if code is not None:
+        error.args = (f"{error}\n  the hook is defined at {describe(code, 0)}",)
     return error
 
 
