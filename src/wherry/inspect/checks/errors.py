@@ -17,7 +17,12 @@ class ErrorCheck(Check):
         if getattr(error, "wherry_kind", ""):
             # Another check knows more of it.
             return
-        frames = [Line(frame.f_code, frame.f_lasti) for frame, _ in traceback.walk_tb(error.__traceback__)]
+        frames = [
+            Line(frame.f_code, frame.f_lasti)
+            for frame, _ in traceback.walk_tb(error.__traceback__)
+            # Compiled modules leave frames with file names of their own.
+            if not str(frame.f_globals.get("__name__", "")).startswith("wherry.")
+        ]
         notes = " ".join(getattr(error, "__notes__", ()))
         text = f"{type(error).__name__}: {error}" + (f" ({notes})" if notes else "")
         self.report("error", own_line(frames[::-1]), text, advice(text))
