@@ -6,6 +6,7 @@ A pass keeps its own GradTensorHolders. In-degrees are counted on the nodes, whi
 
 import itertools
 import sys
+import threading
 from typing import Any, Final
 
 import numpy as np
@@ -24,6 +25,8 @@ from wherry.core.where import describe
 _add: Final[Any] = np.add
 _array: Final[Any] = np.array
 _getrefcount: Final[Any] = sys.getrefcount
+# Reentrant, because memory that is freed under it may run user code.
+_turns: Final[Any] = threading.RLock()
 _pass_numbers: Final = itertools.count(1)
 
 
@@ -457,12 +460,22 @@ LIMITS: Final = Limits()
 
 
 def accumulate_into(node: AccumulationNode, grad: Any, owned: bool, create_graph: bool) -> None:
-    """Add a gradient into a leaf's `.grad`."""
+    """Add a gradient into a leaf's `.grad`; threads that share the leaf take turns."""
     state = node.state
-    before = state.grad
     if create_graph:
+        before = state.grad
         state.grad = grad if before is None else REGISTRY.recorded_ops.add(before, grad)
         return
+    _turns.acquire()
+    try:
+        add_into(node, state, grad, owned)
+    finally:
+        _turns.release()
+
+
+def add_into(node: AccumulationNode, state: st.GradState, grad: Any, owned: bool) -> None:
+    """accumulate_into, in this thread's turn."""
+    before = state.grad
     if before is None:
         state.grad = new_tensor(grad if owned or private(grad) else DenseTensor(_array(grad.array), grad.meta))
         return
@@ -489,7 +502,11 @@ def calibrate() -> None:
 
 def measure(node: AccumulationNode, grad: Any, owned: bool, create_graph: bool) -> None:
     """Stands where accumulate_into stands."""
-    state = node.state
+    measure_into(node, node.state, grad, owned)
+
+
+def measure_into(node: AccumulationNode, state: st.GradState, grad: Any, owned: bool) -> None:
+    """Stands where add_into stands."""
     before = state.grad
     if before is None:
         count(grad)
