@@ -125,6 +125,13 @@ def put_along_axis_grad(grad: np.ndarray, indices: np.ndarray, axis: int) -> np.
     return take_along_axis(grad, indices, axis) * np.reshape(kept, indices.shape).astype(grad.dtype)
 
 
+def put_along_axis_order(indices: np.ndarray, shape: tuple[int, ...], axis: int) -> tuple[np.ndarray, ...]:
+    places = places_along(indices % shape[axis], axis)
+    order = sorted(range(len(places)), key=places.__getitem__)
+    first = [k == 0 or places[order[k]] != places[order[k - 1]] for k in range(len(order))]
+    return np.array(order, np.int64), np.argsort(np.array(order, np.int64)), np.array(first, np.bool_)
+
+
 def put_along_axis_count(arr: np.ndarray, indices: np.ndarray, axis: int, include_self: bool) -> np.ndarray:
     count = np.zeros(arr.shape, arr.dtype)
     for place in places_along(indices, axis):
@@ -327,6 +334,12 @@ ROWS = (
         put_along_axis_count,
         order=0,
         reason="counts do not depend on the elements",
+    ),
+    Row(
+        "put_along_axis_order",
+        tuple(Case((COLUMN[:, :n],), {"shape": (2, 3), "axis": 1}) for n in (4, 1, 0)),
+        put_along_axis_order,
+        order=0,
     ),
     Row(
         "put_along_axis_grad",

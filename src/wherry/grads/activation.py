@@ -19,6 +19,11 @@ def _one_minus(ops: Ops, x: Value) -> Value:
     return ops.scale(x, -1.0, 1.0, True)
 
 
+def _near(ops: Ops, x: Value, bound: float) -> Value:
+    """x within bounds beyond which a slope does not move: an infinity would meet a factor of 0."""
+    return x if x.meta.dtype.is_complex else ops.clip(x, -bound, bound)
+
+
 def relu_grad_x(ops: Ops, out: Value, out_grad: Value) -> Value:
     if plain(out):
         return ops.relu_grad(out, out_grad)
@@ -106,16 +111,18 @@ def silu_grad_x(ops: Ops, x: Value, out_grad: Value) -> Value:
     if plain(x):
         return ops.silu_grad(x, out_grad)
     # s (1 + x (1 - s)), with 1 - s as the sigmoid of -x: exact in both tails.
-    s = ops.sigmoid(x)
-    rest = ops.sigmoid(ops.scale(x, -1.0))
-    return _times(ops, out_grad, ops.multiply(s, ops.scale(ops.multiply(x, rest), 1.0, 1.0, True)))
+    near = _near(ops, x, 800.0)
+    s = ops.sigmoid(near)
+    rest = ops.sigmoid(ops.scale(near, -1.0))
+    return _times(ops, out_grad, ops.multiply(s, ops.scale(ops.multiply(near, rest), 1.0, 1.0, True)))
 
 
 def mish_grad_x(ops: Ops, x: Value, out_grad: Value) -> Value:
     if plain(x):
         return ops.mish_grad(x, out_grad)
-    t = ops.tanh(ops.softplus(x, 1.0, 20.0))
-    curve = ops.multiply(ops.multiply(x, ops.sigmoid(x)), _one_minus(ops, ops.square(t)))
+    near = _near(ops, x, 800.0)
+    t = ops.tanh(ops.softplus(near, 1.0, 20.0))
+    curve = ops.multiply(ops.multiply(near, ops.sigmoid(near)), _one_minus(ops, ops.square(t)))
     return ops.multiply(out_grad, ops.add(t, curve))
 
 
@@ -147,6 +154,7 @@ def tanh_shrink_grad_x(ops: Ops, x: Value, out_grad: Value) -> Value:
 def gelu_grad_x(ops: Ops, x: Value, out_grad: Value, approximate: bool) -> Value:
     if plain(x):
         return ops.gelu_grad(x, out_grad, approximate)
+    x = _near(ops, x, 64.0)
     if approximate:
         c = math.sqrt(2.0 / math.pi)
         square = ops.square(x)

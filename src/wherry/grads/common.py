@@ -27,6 +27,12 @@ def conj(ops: Ops, x: Value) -> Value:
     return ops.conj(x) if x.meta.dtype.is_complex else x
 
 
+def difference(ops: Ops, a: Value, b: Value) -> Value:
+    """a - b, and 0 where both are the same infinity. Finite equal values stay a difference, whose derivative is not 0."""
+    same = ops.logical_and(ops.equal(a, b), ops.isinf(a))
+    return ops.where(same, 0.0, ops.subtract(a, b))
+
+
 def plain(value: Value) -> bool:
     """Whether nothing is recorded in this pass, so that a fused derivative kernel may be used."""
     return isinstance(value, DenseTensor)

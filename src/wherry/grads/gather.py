@@ -161,18 +161,19 @@ def _ties(
 def _product_grad(
     ops: Ops, arr: Value, indices: Value, values: Value, axis: int, include_self: bool, out_grad: Value
 ) -> Value:
-    """For each value the product of all other factors, also where some of them are zero."""
+    """For each value the product of all other factors: of those before it and of those after it, so that none is divided by."""
     used = _used(ops, values, indices)
     dtype = used.meta.dtype
-    is_zero = ops.cast(ops.equal(used, zeros(ops, used.meta, used)), dtype)
-    # A zero counts as one here; how many there are is counted apart.
-    factors = ops.add(used, is_zero)
-    number = ops.put_along_axis(zeros(ops, arr.meta, used), indices, is_zero, axis, "add", True)
-    others = ops.subtract(ops.take_along_axis(number, indices, axis), is_zero)
-    alone = ops.cast(ops.equal(others, zeros(ops, used.meta, used)), dtype)
-    product = ops.put_along_axis(arr, indices, factors, axis, "mul", include_self)
-    rest = ops.multiply(ops.divide(ops.take_along_axis(product, indices, axis), factors), alone)
-    grad = ops.multiply(ops.take_along_axis(out_grad, indices, axis), _conj(ops, rest))
+    order, place, first = ops.put_along_axis_order(indices, arr.meta.shape, axis)
+    sorted_values = ops.take(used, order)
+    begins = ops.cast(first, dtype)
+    links = ops.where(first, 0.0, sorted_values)
+    left = ops.linear_scan(ops.where(first, 0.0, ops.shift(sorted_values, 1)), begins, False)
+    right = ops.linear_scan(links, ops.shift(begins, -1, 1.0), True)
+    others = ops.take(ops.multiply(left, right), ops.reshape(place, indices.meta.shape))
+    if include_self:
+        others = ops.multiply(others, ops.take_along_axis(arr, indices, axis))
+    grad = ops.multiply(ops.take_along_axis(out_grad, indices, axis), _conj(ops, others))
     return grown(ops, grad, values.meta)
 
 

@@ -1,7 +1,7 @@
 """Derivative rules of arithmetic between tensors, and with numbers."""
 
 from wherry.core.meta import Meta
-from wherry.grads.common import Ops, Value, conj, unbroadcast
+from wherry.grads.common import Ops, Value, conj, difference, unbroadcast
 
 
 def add_grad_x(ops: Ops, x_meta: Meta, out_grad: Value) -> Value:
@@ -140,16 +140,11 @@ def copysign_grad_y(ops: Ops, y_meta: Meta, out_grad: Value) -> Value:
 
 
 def logaddexp_grad_x(ops: Ops, x: Value, y: Value, out_grad: Value) -> Value:
-    return unbroadcast(ops, ops.multiply(out_grad, ops.sigmoid(_log_ratio(ops, x, y))), x.meta)
+    return unbroadcast(ops, ops.multiply(out_grad, ops.sigmoid(difference(ops, x, y))), x.meta)
 
 
 def logaddexp_grad_y(ops: Ops, x: Value, y: Value, out_grad: Value) -> Value:
-    return unbroadcast(ops, ops.multiply(out_grad, ops.sigmoid(_log_ratio(ops, y, x))), y.meta)
-
-
-def _log_ratio(ops: Ops, x: Value, y: Value) -> Value:
-    """x - y, 0 where both are the same infinity."""
-    return ops.where(ops.equal(x, y), 0.0, ops.subtract(x, y))
+    return unbroadcast(ops, ops.multiply(out_grad, ops.sigmoid(difference(ops, y, x))), y.meta)
 
 
 def elementwise_pow_grad_x(ops: Ops, x: Value, y: Value, out_grad: Value) -> Value:

@@ -1,7 +1,7 @@
 """Derivative rules of the reductions."""
 
 from wherry.core.meta import Meta
-from wherry.grads.common import Ops, Value, conj
+from wherry.grads.common import Ops, Value, conj, difference
 from wherry.infermeta.reduction import kept_shape, reduced_count
 
 
@@ -63,7 +63,7 @@ def logsumexp_grad(
     total = keep(ops, out, x_meta, axis, keepdim)
     # Where everything is -inf so is the sum; the weights there are 0.
     nothing = ops.equal(total, float("-inf"))
-    weight = ops.exp(ops.subtract(x, ops.where(nothing, ops.full_like(total, 0.0, None, None), total)))
+    weight = ops.exp(difference(ops, x, ops.where(nothing, 0.0, total)))
     return ops.multiply(weight, keep(ops, out_grad, x_meta, axis, keepdim))
 
 
@@ -122,11 +122,11 @@ def logcumsumexp_grad(ops: Ops, x: Value, out: Value, axis: int, out_grad: Value
         return out_grad
     total = _last(ops, out, axis)
     nothing = ops.equal(total, float("-inf"))
-    finite = ops.where(nothing, ops.full_like(total, 0.0, None, None), total)
+    finite = ops.where(nothing, 0.0, total)
     before = ops.shift(total, 1, float("-inf"))
-    factor = ops.exp(ops.subtract(before, finite))
+    factor = ops.exp(difference(ops, before, finite))
     right = ops.linear_scan(factor, _last(ops, out_grad, axis), True)
-    weight = ops.exp(ops.subtract(_last(ops, x, axis), finite))
+    weight = ops.exp(difference(ops, _last(ops, x, axis), finite))
     return _last(ops, ops.multiply(weight, right), axis)
 
 

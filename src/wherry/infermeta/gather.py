@@ -1,5 +1,6 @@
 """InferMeta of gather, scatter and their kin."""
 
+from wherry.core import dtype as dt
 from wherry.core.meta import Meta
 from wherry.infermeta.common import canonical_axis
 from wherry.infermeta.registry import infer_meta
@@ -203,6 +204,13 @@ def put_along_axis(arr: Meta, indices: Meta, values: Meta, axis: int, reduce: st
 def put_along_axis_grad(grad: Meta, indices: Meta, axis: int) -> Meta:
     """The shape of the indices."""
     return grad.with_shape(indices.shape)
+
+
+@infer_meta("PutAlongAxisOrderInferMeta")
+def put_along_axis_order(indices: Meta, shape: tuple[int, ...], axis: int) -> tuple[Meta, Meta, Meta]:
+    """Two lists of positions and a mask, as long as there are indices."""
+    flat = indices.with_shape((indices.size,))
+    return flat.with_dtype(dt.int64), flat.with_dtype(dt.int64), flat.with_dtype(dt.bool_)
 
 
 @infer_meta("PutAlongAxisCountInferMeta")

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from wherry.dispatch.kernel_factory import ALL, FLOATING_OR_COMPLEX, kernel
+from wherry.dispatch.kernel_factory import ALL, FLOATING_OR_COMPLEX, INTEGER, kernel
 from wherry.kernels.numpy.common import Array, in_float32
 from wherry.kernels.numpy.gather import last_writer
 from wherry.kernels.numpy.scatter import in_bounds, own
@@ -104,6 +104,18 @@ def put_along_axis_count(arr: Array, indices: Array, axis: int, include_self: bo
     axis = axis % arr.ndim
     places = along_positions(arr.shape, in_bounds(indices, arr.shape[axis], axis, "indices"), axis)
     return _counts(arr.size, places, include_self).reshape(arr.shape).astype(arr.dtype)
+
+
+@kernel("put_along_axis_order", INTEGER)
+def put_along_axis_order(indices: Array, shape: tuple[int, ...], axis: int) -> tuple[Array, Array, Array]:
+    """An order in which the flattened values that go to one element stand together; the place of each value in it; where a new element begins."""
+    axis = axis % len(shape)
+    places = along_positions(shape, in_bounds(indices, shape[axis], axis, "indices"), axis)
+    order = np.argsort(places, kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    together = places[order]
+    return order, place, np.append(True, together[1:] != together[:-1])[: order.size]
 
 
 @kernel("put_along_axis_grad", FLOATING_OR_COMPLEX)

@@ -43,7 +43,7 @@ def logcumsumexp(x: Array, axis: int) -> Array:
 def linear_scan(a: Array, b: Array, reverse: bool) -> Array:
     """out[i] = b[i] + a[i] out[i-1] along the last axis; reversed: out[i] = b[i] + a[i+1] out[i+1].
 
-    Recursive doubling: a step for each power of two below the length.
+    Recursive doubling: a step for each power of two below the length. A factor of 0 cuts: nothing before it is seen, be it infinite.
     """
     length = b.shape[-1]
     if reverse:
@@ -54,12 +54,18 @@ def linear_scan(a: Array, b: Array, reverse: bool) -> Array:
     out, factor = np.array(b), np.array(a)
     if length:
         factor[..., 0] = 0
+    times = np.multiply if np.isfinite(a).all() and np.isfinite(b).all() else _cutting_product
     step = 1
     while step < length:
-        out[..., step:] += factor[..., step:] * out[..., :-step].copy()
-        factor[..., step:] = factor[..., step:] * factor[..., :-step].copy()
+        out[..., step:] += times(factor[..., step:], out[..., :-step].copy())
+        factor[..., step:] = times(factor[..., step:], factor[..., :-step].copy())
         step *= 2
     return out
+
+
+def _cutting_product(factor: Array, x: Array) -> Array:
+    """factor * x, 0 where either is."""
+    return np.where((factor == 0) | (x == 0), factor.dtype.type(0), factor * x)
 
 
 @kernel("shift", FLOATING_OR_COMPLEX)
