@@ -124,7 +124,10 @@ def asinh_grad(ops: Ops, x: Value, out_grad: Value) -> Value:
 
 
 def acosh_grad(ops: Ops, x: Value, out_grad: Value) -> Value:
-    # The two roots apart: the root of their product has its cut elsewhere.
+    if x.meta.dtype.is_complex:
+        # 1 / sinh(acosh x): on the cut, the side follows the sign of a zero imaginary part, which x - 1 would lose.
+        return _times(ops, out_grad, ops.reciprocal(ops.sinh(ops.acosh(x))))
+    # The two roots apart: their product overflows first.
     slope = ops.multiply(ops.rsqrt(ops.scale(x, 1.0, -1.0)), ops.rsqrt(ops.scale(x, 1.0, 1.0)))
     return _times(ops, out_grad, slope)
 
