@@ -267,6 +267,13 @@ def test_points_at_which_fn_raises_are_skipped():
     assert ("large negative values in some places", "fn raises ValueError there") in result.skipped
 
 
+def test_points_at_which_differences_cannot_tell_are_skipped():
+    # Within 1e-12 of the origin x / max(norm, 1e-12) is linear; no step is that small.
+    result = gradcheck(lambda a: paddle.nn.functional.normalize(a, axis=0), leaf([0.5, 2.0]))
+    assert ("zeros everywhere", "finite differences cannot tell there") in result.skipped
+    assert "zeros everywhere" not in result.points and "0.0 in some places" in result.points
+
+
 def test_points_that_backward_refuses_are_skipped():
     result = gradcheck(lambda a: paddle.linalg.qr(a)[1], leaf([[1.0, 2.0], [3.0, 5.0]]))
     assert ("zeros everywhere", "backward raises ValueError there") in result.skipped

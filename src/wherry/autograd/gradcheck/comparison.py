@@ -29,16 +29,18 @@ _ROUNDING: Final = 8.0 * float(np.finfo(np.float64).eps)
 class Comparison:
     """Findings at one point by verdict (the right ones only where the point is not smooth).
 
-    count: how many elements of an input are wrong, those not looked into included.
+    count: how many elements of an input are wrong, those not looked into included. compared: of how many elements and directions.
     """
 
     wrong: list[Finding] = field(default_factory=list)
     unsettled: list[Finding] = field(default_factory=list)
     notes: list[Finding] = field(default_factory=list)
     count: dict[int, int] = field(default_factory=dict)
+    compared: int = 0
 
     def add(self, finding: Finding) -> None:
         """File a finding under its verdict."""
+        self.compared += 1
         if finding.verdict == "right":
             if finding.kind != "smooth":
                 self.notes.append(finding)
