@@ -1,14 +1,16 @@
 """PyLayer: an operation whose forward and backward the user writes in Python."""
 
+import functools
 from typing import Any
 
+from wherry.autograd.ad_func import pack
 from wherry.autograd.compute import with_history
 from wherry.autograd.history import grad_node_of, new_tensor
 from wherry.autograd.modes import no_grad_
-from wherry.autograd.pylayer_node import PyLayerNode
+from wherry.autograd.pylayer_node import OnceDifferentiableNode, PyLayerNode
 from wherry.autograd.structures import TensorBase, TensorWrapper
 from wherry.core import where
-from wherry.core.state import is_grad_enabled, observers
+from wherry.core.state import is_grad_enabled, observers, saved_tensors_hooks
 
 
 class PyLayerContext:
@@ -197,4 +199,35 @@ def wrap_saved(
         is_output = tensor._grad_node is node
         edge = None if is_output else nodes[index] if index >= 0 else grad_node_of(tensor)
         wrappers.append(TensorWrapper(tensor.impl, tensor.impl.meta, edge, tensor._position, is_output, name))
+    hooks = saved_tensors_hooks()
+    for wrapper in wrappers if hooks is not None else ():
+        if wrapper is not None:
+            pack(wrapper, hooks)
     return tuple(wrappers)
+
+
+def once_differentiable(backward: Any) -> Any:
+    """Mark a PyLayer's backward as not differentiable itself: it runs unrecorded, and a second derivative through it raises RuntimeError.
+
+    backward: the function below @staticmethod. Source: paddle.autograd.py_layer.once_differentiable.
+    """
+
+    @functools.wraps(backward)
+    def wrapper(ctx: PyLayerContext, *grads: Any) -> Any:
+        recorded = is_grad_enabled()
+        with no_grad_():
+            returned = backward(ctx, *grads)
+        sources = [g for g in grads if isinstance(g, TensorBase) and grad_node_of(g) is not None]
+        sources += [t for t in ctx.saved_tensor() if isinstance(t, TensorBase) and grad_node_of(t) is not None]
+        if not recorded or not sources:
+            return returned
+        values = list(returned) if isinstance(returned, (tuple, list)) else [returned]
+        tensors = [v for v in values if isinstance(v, TensorBase)]
+        node = OnceDifferentiableNode(backward.__qualname__, sources, [t.impl.meta for t in tensors])
+        frame = where.user_frame()
+        node.code, node.lasti = frame.f_code, frame.f_lasti
+        for position, tensor in enumerate(tensors):
+            tensor._grad_node, tensor._position, tensor._stop_gradient = node, position, False
+        return returned
+
+    return wrapper

@@ -3,7 +3,7 @@
 from typing import Any
 
 from wherry.autograd.compute import zeros_of
-from wherry.autograd.history import REGISTRY, new_tensor
+from wherry.autograd.history import REGISTRY, grad_node_of, new_tensor
 from wherry.autograd.structures import GradNodeBase, TensorBase, TensorWrapper
 from wherry.core import where
 from wherry.core.dense_tensor import DenseTensor
@@ -161,3 +161,42 @@ class PyLayerNode(GradNodeBase):
                 changed = ops.real(changed)
             changed = ops.cast(changed, meta.dtype)
         return changed if create_graph else changed.impl
+
+
+class OnceDifferentiableNode(GradNodeBase):
+    """Stands behind a gradient whose computation was not recorded; refuses to be differentiated."""
+
+    def __init__(self, name: str, sources: list[TensorBase], metas: list[Meta]) -> None:
+        super().__init__()
+        self.layer_name = name
+        self.nodes = [grad_node_of(t) for t in sources]
+        self.positions = [t._position for t in sources]
+        self.metas = [t.impl.meta for t in sources]
+        self.out_metas = metas
+
+    def op_name(self) -> str:
+        return self.layer_name
+
+    def num_inputs(self) -> int:
+        return len(self.nodes)
+
+    def edge_node(self, i: int) -> GradNodeBase | None:
+        return self.nodes[i]
+
+    def edge_position(self, i: int) -> int:
+        return self.positions[i]
+
+    def input_meta(self, i: int) -> Meta | None:
+        return self.metas[i]
+
+    def num_outputs(self) -> int:
+        return len(self.out_metas)
+
+    def output_meta(self, j: int) -> Meta:
+        return self.out_metas[j]
+
+    def compute(self, grads: list[Any], create_graph: bool, needed: list[bool]) -> list[Any]:
+        raise RuntimeError(
+            f"{self.layer_name} is marked once_differentiable: its gradient has no derivative. Take once_differentiable away and write it with "
+            "differentiable operations"
+        )
