@@ -26,6 +26,8 @@ class Reason:
     line: Line
     text: str
     because: list["Reason"] = field(default_factory=list)
+    # Of a place where the history was lost: whether the values went on from there into what backward ran through.
+    went_on: bool = False
 
     def __str__(self) -> str:
         place = f" at {self.line}" + (f"\n    {self.line.text}" if self.line.text else "") if self.line.line else ""
@@ -160,15 +162,23 @@ def lost(number: int, tape: Tape, ran: set[int]) -> list[Reason]:
             detached.setdefault(event.tensor, []).append(
                 (event, "its values went on as a NumPy array, without history")
             )
+    # Where values come from that NumPy held for a while nobody can say; any array that came back counts.
+    returned = [
+        e.tensor for e in tape.events if e.kind == "created" and e.detail in ("ndarray", "list", "tuple", "float")
+    ]
+    useful = feeding(ran, consumers, detached)
     cuts: list[Reason] = []
     pending, seen = [number], {number}
     while pending and len(seen) < _FARTHEST:
         here = pending.pop()
         for event, text in detached.get(here, ()):
-            cuts.append(Reason("detach", event.line, text))
+            following = [event.tensor] if event.kind != "numpy" else returned
+            cuts.append(Reason("detach", event.line, text, went_on=any(n in useful for n in following)))
         for call in consumers.get(here, ()):
             if call.node == 0:
-                cuts.append(call_cut(call, tape))
+                cut = call_cut(call, tape)
+                cut.went_on = any(f.number in useful for f in call.outputs)
+                cuts.append(cut)
                 continue
             if call.node in ran:
                 cuts.append(Reason("pruned", call.line, f"backward passed {call.op}, but took no way to the tensor"))
@@ -185,7 +195,30 @@ def lost(number: int, tape: Tape, ran: set[int]) -> list[Reason]:
             pending += [n for n in following if n not in seen]
             seen.update(following)
     unique: dict[str, Reason] = {str(c): c for c in cuts}
-    return list(unique.values())
+    return sorted(unique.values(), key=lambda c: not c.went_on)
+
+
+def feeding(ran: set[int], consumers: dict[int, list[Call]], detached: dict[int, list[Any]]) -> set[int]:
+    """The tensors whose values went, recorded or not, into a call that backward ran through."""
+    makers: dict[int, set[int]] = {}
+    useful: set[int] = set()
+    for number, calls in consumers.items():
+        for call in calls:
+            if call.node in ran:
+                useful.add(number)
+            for fact in call.outputs:
+                makers.setdefault(fact.number, set()).add(number)
+    for number, events in detached.items():
+        for event, _ in events:
+            if event.kind != "numpy":
+                makers.setdefault(event.tensor, set()).add(number)
+    pending = list(useful)
+    while pending:
+        for source in makers.get(pending.pop(), ()):
+            if source not in useful:
+                useful.add(source)
+                pending.append(source)
+    return useful
 
 
 LOSES: Final = {"detach": "detach", "created": "to_tensor"}

@@ -93,7 +93,7 @@ def inplace_history(tensor: Any) -> InplaceHistory:
 def alias_kind(other: TensorBase, tensor: TensorBase) -> str:
     """How another tensor came to share the memory."""
     view = other._view
-    if view is not None:
+    if view is not None and view.chain:
         steps = " -> ".join(step.op.name for step in view.chain)
         return f"a view of {'it' if view.base is tensor else 'the same base'} ({steps})"
     if tensor._view is not None and tensor._view.base is other:

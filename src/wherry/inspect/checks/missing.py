@@ -1,5 +1,6 @@
 """Parameters that should have a gradient and have none."""
 
+import weakref
 from typing import Any
 
 from wherry.autograd.history import grad_node_of
@@ -56,7 +57,7 @@ class MissingGradientCheck(Tape, Check):
             for value in inputs:
                 for tensor in value if isinstance(value, list) else (value,):
                     if isinstance(tensor, TensorBase) and isinstance(grad_node_of(tensor), AccumulationNode):
-                        self._leaves.setdefault(id(tensor._state), tensor)
+                        self._leaves.setdefault(id(tensor._state), weakref.ref(tensor))
 
     def custom_started(self, layer: Any, context: Any, inputs: list[Any], args: tuple[Any, ...], kwargs: Any) -> None:
         super().custom_started(layer, context, inputs, args, kwargs)
@@ -75,6 +76,9 @@ class MissingGradientCheck(Tape, Check):
         if reason.kind in ("pruned", "not used") and any(p.create_graph for p in self.passes):
             # A loss of gradients need not depend on everything (an offset has no part in a slope).
             return
+        if self._steps == 0 and not (reason.went_on or reason.kind in ("returned none", "stop_gradient")):
+            # Without an optimizer only a value that went into a loss without its history is sure to be a mistake.
+            return
         line = reason.line if reason.line.line else asked_at
         name = reason.text.removeprefix("the backward of ").split(" ")[0]
         if reason.kind == "returned none" and name in self._layers:
@@ -88,14 +92,20 @@ class MissingGradientCheck(Tape, Check):
             [(asked_at, "where its gradient was wanted")],
         )
 
+    def backward_finished(self, engine: Any, error: BaseException | None) -> None:
+        super().backward_finished(engine, error)
+        if error is not None:
+            # What an exception cut off is not missing.
+            self._leaves.clear()
+
     def failed(self, error: BaseException) -> None:
-        # What an exception cut off is not missing.
         self._leaves.clear()
 
     def finish(self, variables: dict[str, Any]) -> None:
-        if self._steps == 0 and any(not p.create_graph for p in self.passes):
-            for tensor in list(self._leaves.values()):
-                if tensor._state is None or tensor._state.grad is None:
+        if self._steps == 0 and self._accumulates:
+            for reference in list(self._leaves.values()):
+                tensor = reference()
+                if tensor is not None and (tensor._state is None or tensor._state.grad is None):
                     self._explain(tensor, list(self.passes)[-1].line)
         self._leaves.clear()
 
