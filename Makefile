@@ -97,6 +97,10 @@ bench: $(COMPILED)/.stamp ## Compare speed with torch and Paddle; writes docs/be
 bench-memory: $(COMPILED)/.stamp ## Compare memory with torch and Paddle; writes docs/memory.md
 	$(COMPILED)/bin/python -m bench.memory --wherry-python $(COMPILED)/bin/python $(ARGS)
 
+.PHONY: bench-seams
+bench-seams: $(COMPILED)/.stamp ## What the observer seam costs while nobody listens
+	$(COMPILED)/bin/python -m bench.seams --wherry-python $(COMPILED)/bin/python $(ARGS)
+
 .PHONY: oracle
 oracle: build $(ORACLE)/.stamp ## Compare behaviour with real Paddle 3.3.1
 	$(ORACLE)/bin/python -m pytest tests/oracle $(ARGS)
