@@ -76,6 +76,7 @@ ROWS = (
         ),
         _r2c,
         FLOATS,
+        exempt={"infinite_gradient": "a transform multiplies by complex numbers, one part of which may be 0"},
     ),
     Row(
         "fft_c2r",

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.op_table.references import sifted
 from tests.op_table.row import COMPLEX, FLOATS, HALVES, INTS, Case, Row
 
 ANY = FLOATS + HALVES + COMPLEX + INTS
@@ -122,7 +123,7 @@ def put_along_axis(
 def put_along_axis_grad(grad: np.ndarray, indices: np.ndarray, axis: int) -> np.ndarray:
     named = places_along(indices % grad.shape[axis], axis)
     kept = [place not in named[i + 1 :] for i, place in enumerate(named)]
-    return take_along_axis(grad, indices, axis) * np.reshape(kept, indices.shape).astype(grad.dtype)
+    return sifted(np.reshape(kept, indices.shape).astype(grad.dtype), take_along_axis(grad, indices, axis))
 
 
 def put_along_axis_order(indices: np.ndarray, shape: tuple[int, ...], axis: int) -> tuple[np.ndarray, ...]:

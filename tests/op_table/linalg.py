@@ -27,7 +27,9 @@ def _vectors(x: Any, y: Any) -> Any:
 
 
 def _addmm(input: Any, x: Any, y: Any, beta: float = 1.0, alpha: float = 1.0) -> Any:
-    return (beta * input + alpha * np.dot(x, y)).astype(x.dtype)
+    # As in BLAS, what is multiplied by 0 is not looked at.
+    scaled = beta * input if beta else np.zeros_like(input)
+    return (scaled + alpha * np.dot(x, y)).astype(x.dtype)
 
 
 def _einsum(x: Any, equation: str) -> Any:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.op_table.references import sifted
 from tests.op_table.row import FLOATS, Case, Row
 
 
@@ -46,7 +47,7 @@ def avg_pool(x: np.ndarray, kernel_size: Any, strides: Any, paddings: Any, ceil_
         if result is None:
             result = np.empty(lead + out, x.dtype)
         total = window.sum(axis=tuple(range(len(lead), window.ndim)))
-        result[(..., *cell)] = total / (np.prod(window.shape[len(lead) :]) if exclusive else full)
+        result[(..., *cell)] = total / max(np.prod(window.shape[len(lead) :]) if exclusive else full, 1)
     return result
 
 
@@ -58,7 +59,7 @@ def avg_pool_backward(out_grad: np.ndarray, spatial_size: Any, **attrs: Any) -> 
         unit = np.zeros(int(np.prod(spatial_size)))
         unit[place] = 1
         column = avg_pool(unit.reshape(spatial_size), **attrs)
-        total[..., place] = (out_grad * column).reshape(*lead, -1).sum(-1)
+        total[..., place] = sifted(column.astype(out_grad.dtype), out_grad).reshape(*lead, -1).sum(-1)
     return total.reshape(*lead, *spatial_size)
 
 
@@ -166,5 +167,6 @@ ROWS = (
             Case(((1, 2, 3, 7),), {"spatial_size": (5, 6), **_AVERAGES[3].attrs}),
         ),
         avg_pool_backward,
+        exempt={"empty": "an attribute tells a shape, which emptied inputs do not fit"},
     ),
 )

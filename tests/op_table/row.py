@@ -9,6 +9,24 @@ HALVES = ("float16", "bfloat16")
 COMPLEX = ("complex64", "complex128")
 INTS = ("uint8", "int8", "int16", "int32", "int64")
 
+# What a row may be exempt from, by the name of the check.
+CHECKS = {
+    "complex": "gradients of complex inputs, where a kernel takes them",
+    "edges": "gradients at zeros, ties, kinks and large values are slopes, or lie between the slopes of the sides",
+    "second_edges": "second derivatives at zeros, ties and large values likewise",
+    "infinite_gradient": "an infinite gradient that arrives leaves inputs alone in which the function is constant",
+    "local": "NaN and infinities change only what depends on them",
+    "limits": "gradients at infinities are the limits of those at large values",
+    "nan": "finite inputs and outputs, tiny and large ones among them, have gradients that are not NaN",
+    "recorded": "gradients with create_graph=True equal those of the fused kernels, at special values too",
+    "special": "values at zeros, -0.0, infinities, NaN, tiny and large inputs equal the reference's",
+    "layouts": "gradients do not depend on the strides of inputs and of arriving gradients",
+    "empty": "no elements: the reference's value and a gradient of the right shape, or an error",
+    "float32": "values and gradients in float32 agree with float64",
+    "halves": "values and gradients in float16 and bfloat16 agree with float64",
+    "complex64": "values and gradients in complex64 agree with complex128",
+}
+
 
 @dataclass(frozen=True)
 class Case:
@@ -36,7 +54,7 @@ class Row:
     stay 0.05 away from in gradient suites (ties between elements are avoided by `distinct`). random: values cannot
     be compared (only shape and dtype are). outputs_differentiable: positions of outputs that gradients are checked of;
     None means all of floating or complex dtype. tolerance: relative tolerance by dtype where the default does not hold.
-    no_edges: why gradients at edges (zeros, ties, large values) are not checked.
+    exempt: the checks of tests/suites that do not hold for the operation (CHECKS below), each with the reason.
     reason: why order is below 2, or why a suite is left out (`skip`: names among "inplace", "noncontiguous", "zero_size").
     """
 
@@ -55,4 +73,4 @@ class Row:
     tolerance: dict[str, float] = field(default_factory=dict)
     skip: tuple[str, ...] = ()
     reason: str = ""
-    no_edges: str = ""
+    exempt: dict[str, str] = field(default_factory=dict)

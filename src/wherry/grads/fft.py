@@ -44,7 +44,7 @@ def fft_c2r_grad(
     normalization: str,
     forward: bool,
 ) -> Value:
-    if out_grad.meta.size == 0:
+    if out_grad.meta.size == 0 or x_meta.size == 0:
         return ops.full(x_meta.shape, 0.0, x_meta.dtype)
     spectrum = ops.fft_r2c(out_grad, axes, MIRRORED[normalization], not forward, True)
     return ops.fft_scale_doubled(spectrum, axes[-1], out_grad.meta.shape[axes[-1]], 2.0)

@@ -61,6 +61,8 @@ def conv(x: Meta, filter: Meta, strides: Ints, paddings: Ints, dilations: Ints, 
         raise ValueError(
             f"expected strides and dilations of at least 1, received {list(strides)} and {list(dilations)}"
         )
+    if 0 in filter.shape[2:]:
+        raise ValueError(f"expected a kernel of at least 1 along each axis, received {list(filter.shape[2:])}")
     sizes = []
     for i in range(count):
         places = conv_output_size(

@@ -94,7 +94,8 @@ def checked_pick(x: Array, indices: list[Array], spec: AdvancedSpec) -> Array:
     """The indexed elements, in fresh memory."""
     view, arrays, axes = target_of(x, spec, indices)
     try:
-        if len(axes) == 1:
+        if len(axes) == 1 and view.size:
+            # On an array without elements it would not look at the indices.
             return view.take(arrays[0], axes[0])
         picked: Array = view[full_key(arrays, axes)]
         return picked

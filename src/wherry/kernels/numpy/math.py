@@ -166,6 +166,9 @@ def pow(x: Array, y: complex) -> Array:
         return np.asarray(np.reciprocal(x))
     if y == 0:
         return np.ones_like(x, order="C", subok=False)
+    if y.imag == 0 and y.real < 0 and is_whole(y.real) and x.dtype.kind == "c":
+        # NumPy divides by the positive power, which overflows to NaN where this one vanishes.
+        return np.asarray(np.power(np.reciprocal(x), -y))
     return np.asarray(np.power(x, y))
 
 

@@ -178,6 +178,9 @@ def max_pool_scatter(value: Array, index: Array, spatial_size: Ints, overlapping
     lead_shape = value.shape[: value.ndim - len(spatial_size)]
     spatial = math.prod(spatial_size)
     lead = math.prod(lead_shape)
+    if not lead * spatial:
+        # Windows of padding alone; what they hold has no place to go.
+        return np.zeros(lead_shape + spatial_size, value.dtype)
     places = _flat_index(index, lead, spatial)
     if overlapping:
         out = np.bincount(places, value.reshape(-1), lead * spatial).astype(value.dtype)
