@@ -249,6 +249,10 @@ ROWS = (
         ("float64",),
         order=0,
         reason="has no gradient in Paddle either",
-        exempt={"special": "with huge values the smallest singular value is rounding noise"},
+        exempt={
+            "special": "with huge values the smallest singular value is rounding noise",
+            "float32": "residuals of an exact solution are rounding noise",
+            "complex64": "residuals of an exact solution are rounding noise",
+        },
     ),
 )

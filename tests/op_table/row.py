@@ -23,6 +23,7 @@ CHECKS = {
     "layouts": "gradients do not depend on the strides of inputs and of arriving gradients",
     "empty": "no elements: the reference's value and a gradient of the right shape, or an error",
     "float32": "values and gradients in float32 agree with float64",
+    "tails": "narrow dtypes agree with the wide one at values whose squares they have no room for",
     "halves": "values and gradients in float16 and bfloat16 agree with float64",
     "complex64": "values and gradients in complex64 agree with complex128",
 }

@@ -61,6 +61,13 @@ def recorded_outputs(function: Callable[..., list[Any]], leaves: list[Any]) -> l
     return [o for o in function(*leaves) if not o.stop_gradient]
 
 
+def differentiable_outputs(row: Row, outputs: list[Any]) -> list[Any]:
+    """Of a call's outputs those whose gradient the row checks."""
+    floating = [o for o in outputs if o is not None and table.differentiable(o.impl.array)]
+    chosen = floating if row.outputs_differentiable is None else [floating[k] for k in row.outputs_differentiable]
+    return [o for o in chosen if not o.stop_gradient]
+
+
 @cache
 def all_calls() -> dict[str, list[Call]]:
     """Every differentiable call of the table, by operation."""

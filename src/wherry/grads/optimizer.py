@@ -13,13 +13,13 @@ def squared_l2_norm_grad(ops: Ops, x: Value, x_meta: Meta, out_grad: Value) -> V
 def clip_by_norm_grad(ops: Ops, x: Value, x_meta: Meta, out_grad: Value, max_norm: float) -> Value:
     """out_grad scaled, less its part along x, where x is clipped: with n = |x|, (max_norm / n) * (g - x (x . g) / n^2)."""
     shape = (1,) * x_meta.ndim
-    squares = ops.cast(ops.squared_l2_norm(x), x_meta.dtype)
-    inner = ops.reshape(ops.sum(ops.multiply(x, out_grad), (), None, False), (1,))
-    clipped = ops.greater_than(squares, ops.full((1,), max_norm * max_norm, x_meta.dtype))
+    norm = ops.reshape(ops.p_norm(x, 2.0, (), False), shape)
+    clipped = ops.greater_than(norm, max_norm)
     # Where x is not clipped its norm may be zero: divide by one instead.
-    safe = ops.where(clipped, squares, ops.full((1,), 1.0, x_meta.dtype))
-    along = ops.reshape(ops.divide(inner, safe), shape)
-    factor = ops.reshape(ops.divide(ops.full((1,), max_norm, x_meta.dtype), ops.sqrt(safe)), shape)
-    turned = ops.multiply(factor, ops.subtract(out_grad, ops.multiply(along, x)))
-    mask = ops.expand(ops.reshape(clipped, shape), x_meta.shape)
-    return ops.where(mask, turned, out_grad)
+    safe = ops.where(clipped, norm, 1.0)
+    unit = ops.divide(x, safe)
+    along = ops.reshape(ops.sum(ops.multiply(unit, out_grad), (), None, False), shape)
+    turned = ops.multiply(
+        ops.divide(ops.full_like(safe, max_norm), safe), ops.subtract(out_grad, ops.multiply(along, unit))
+    )
+    return ops.where(ops.expand(clipped, x_meta.shape), turned, out_grad)

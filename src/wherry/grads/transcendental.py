@@ -120,6 +120,9 @@ def atan_grad(ops: Ops, x: Value, out_grad: Value) -> Value:
 
 
 def asinh_grad(ops: Ops, x: Value, out_grad: Value) -> Value:
+    if not x.meta.dtype.is_complex:
+        # The square would overflow long before its root.
+        return ops.divide(out_grad, ops.hypot(x, ops.full_like(x, 1.0)))
     return _times(ops, out_grad, ops.rsqrt(ops.scale(ops.square(x), 1.0, 1.0)))
 
 
@@ -134,7 +137,7 @@ def acosh_grad(ops: Ops, x: Value, out_grad: Value) -> Value:
 
 def atanh_grad(ops: Ops, x: Value, out_grad: Value) -> Value:
     less, more = ops.scale(x, -1.0, 1.0), ops.scale(x, 1.0, 1.0)
-    return ops.divide(out_grad, conj(ops, ops.multiply(less, more)))
+    return ops.divide(ops.divide(out_grad, conj(ops, less)), conj(ops, more))
 
 
 def sigmoid_grad(ops: Ops, out: Value, out_grad: Value) -> Value:

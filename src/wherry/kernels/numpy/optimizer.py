@@ -378,4 +378,8 @@ def squared_l2_norm(x: Array) -> Array:
 def clip_by_norm(x: Array, max_norm: float) -> Array:
     """x, scaled where its norm is above max_norm."""
     norm = math.sqrt(_squares(x))
+    if not math.isfinite(norm) and np.isfinite(x).all():
+        # The squares overflow where the norm does not.
+        top = float(np.abs(x).max())
+        norm = top * math.sqrt(_squares(x / x.dtype.type(top)))
     return x * (max_norm / norm) if norm > max_norm else x.copy()
