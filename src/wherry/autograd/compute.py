@@ -82,6 +82,8 @@ def flat_argument(node: GradNode, kind: int, position: int, grad: Any, create_gr
             dense = node.saved1
             version = node.version1
         if dense is None:
+            # Another thread may have freed it since the pass asked.
+            node.require_saved()
             raise RuntimeError(f"{node.op_name()}: {node.op.inputs[position]} was not saved")
         storage = dense.storage
         if storage is not None and storage.inplace_version != version:
@@ -96,6 +98,7 @@ def flat_argument(node: GradNode, kind: int, position: int, grad: Any, create_gr
     if kind == od.WANTS_OUTPUT:
         dense = node.saved_out
         if dense is None:
+            node.require_saved()
             raise RuntimeError(f"{node.op_name()}: {node.op.outputs[0]} was not saved")
         storage = dense.storage
         if storage is not None and storage.inplace_version != node.version_out:
@@ -182,10 +185,12 @@ def general_argument(
     """What a rule's parameter asks for."""
     if kind == od.WANTS_ATTR:
         return node.attrs[position]
-    if kind == od.WANTS_INPUT:
-        return recovered(node.saved_inputs[position], node, create_graph)
-    if kind == od.WANTS_OUTPUT:
-        return recovered(node.saved_outputs[position], node, create_graph)
+    if kind == od.WANTS_INPUT or kind == od.WANTS_OUTPUT:
+        saved = node.saved_inputs if kind == od.WANTS_INPUT else node.saved_outputs
+        if not saved:
+            # Another thread has freed it since the pass asked.
+            node.require_saved()
+        return recovered(saved[position], node, create_graph)
     if kind == od.WANTS_NEEDS_GRAD:
         return tuple([node_needs(node, slot, needed) for slot in range(len(node.sizes))])
     if kind == od.WANTS_INPUT_META:

@@ -75,8 +75,12 @@ class DenseTensor:
         """The storage, made if there is none yet."""
         storage = self.storage
         if storage is None:
-            storage = Storage()
-            self.storage = storage
+            fresh = Storage()
+            # No call between the question and the answer: another thread that has made one keeps it.
+            storage = self.storage
+            if storage is None:
+                storage = fresh
+                self.storage = fresh
         return storage
 
     def alias(self, array: Any, meta: Meta) -> "DenseTensor":
