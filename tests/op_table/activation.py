@@ -88,7 +88,7 @@ TABLE: dict[str, tuple[Any, Any, dict[str, Any], tuple[float, ...]]] = {
     "hardswish": (lambda x: x * np.clip(x + 3, 0, 6) / 6, hardswish_slope, {}, (-3.0, 3.0)),
     "elu": (
         lambda x, alpha: np.where(x >= 0, x, alpha * np.expm1(np.minimum(x, 0))),
-        lambda x, alpha: np.where(x >= 0, 1, alpha * np.exp(np.minimum(x, 0))),
+        lambda x, alpha: np.where(x > 0, 1, alpha * np.exp(np.minimum(x, 0))),
         {"alpha": 0.8},
         (0.0,),
     ),

@@ -87,16 +87,25 @@ ROWS = (
     function("sinh", np.sinh),
     function("cosh", np.cosh),
     function("tanh", np.tanh),
-    function("asin", np.arcsin, **INSIDE),
-    function("acos", np.arccos, **INSIDE),
+    function(
+        "asin", np.arcsin, **INSIDE, exempt={"nan": "the complex derivative at 1 and -1 is infinite, in no direction"}
+    ),
+    function(
+        "acos", np.arccos, **INSIDE, exempt={"nan": "the complex derivative at 1 and -1 is infinite, in no direction"}
+    ),
     function("atan", np.arctan, **INSIDE),
     function("asinh", np.arcsinh),
-    function("acosh", np.arccosh, domain=(1.2, 3.0)),
+    function(
+        "acosh",
+        np.arccosh,
+        domain=(1.2, 3.0),
+        exempt={"nan": "the complex derivative at 1 and -1 is infinite, in no direction"},
+    ),
     function("atanh", np.arctanh, **INSIDE),
     function("sigmoid", sigmoid),
     real_function("erf", special.erf),
     real_function("erfinv", special.erfinv, cases=(*PLAIN, TAILS), **INSIDE),
-    real_function("lgamma", special.gammaln, **POSITIVE),
+    real_function("lgamma", lambda x: special.gammaln(np.where(np.isinf(x), np.inf, x)), **POSITIVE),
     real_function("digamma", special.psi, **POSITIVE),
     Row(
         "polygamma",

@@ -10,7 +10,7 @@ from tests.op_table.row import Row
 from tests.suites import table
 from tests.suites.probe import REFUSALS
 from tests.suites.table import Call
-from tests.suites.test_special_values import HUGE, NOT_FINITE, TAME
+from tests.suites.test_special_values import HUGE, NOT_FINITE, TAME, of_parts
 
 Arrays = list[Any]
 
@@ -44,7 +44,7 @@ def planted(call: Call, values: np.ndarray, rng: np.random.Generator) -> Arrays:
         place = rng.random(array.shape) < 0.5 if values is not HUGE else one_place(array, rng)
         chosen = rng.choice(known, array.shape)
         if array.dtype.kind == "c":
-            chosen = chosen + 1j * rng.choice(known, array.shape)
+            chosen = of_parts(chosen, rng.choice(known, array.shape))
         array[place] = chosen[place]
         return array
 

@@ -144,6 +144,13 @@ SPECIAL = np.append(TAME, HUGE)
 NOT_FINITE = np.array([np.inf, -np.inf, np.nan])
 
 
+def of_parts(real: np.ndarray, imag: np.ndarray) -> np.ndarray:
+    """Complex numbers of these parts; real + 1j * imag would make NaN of an infinite one."""
+    result = np.empty(real.shape, np.complex128)
+    result.real, result.imag = real, imag
+    return result
+
+
 def planted(probe: Probe, values: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
     """The inputs with special values, and the kinks of the row, at about half of the places."""
     known = np.concatenate([values, np.array(probe.row.kinks)])
@@ -152,7 +159,7 @@ def planted(probe: Probe, values: np.ndarray, rng: np.random.Generator) -> list[
         place = rng.random(array.shape) < 0.5
         chosen = rng.choice(known, array.shape)
         if array.dtype.kind == "c":
-            chosen = chosen + 1j * rng.choice(known, array.shape)
+            chosen = of_parts(chosen, rng.choice(known, array.shape))
         array[place] = chosen[place]
     return arrays
 

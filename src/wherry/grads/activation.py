@@ -92,7 +92,7 @@ def _exponential(
 def elu_grad_x(ops: Ops, x: Value, out_grad: Value, alpha: float) -> Value:
     if plain(x):
         return ops.elu_grad(x, out_grad, alpha)
-    return _exponential(ops, x, out_grad, 1.0, alpha, 1.0, ops.greater_equal)
+    return _exponential(ops, x, out_grad, 1.0, alpha, 1.0, ops.greater_than)
 
 
 def selu_grad_x(ops: Ops, x: Value, out_grad: Value, scale: float, alpha: float) -> Value:

@@ -98,12 +98,19 @@ def tanh_grad(ops: Ops, out: Value, out_grad: Value) -> Value:
     return _times(ops, out_grad, ops.scale(ops.square(out), -1.0, 1.0))
 
 
+def _beside_one(ops: Ops, x: Value) -> tuple[Value, Value]:
+    """1 - x and 1 + x. Of a complex x part by part, so that a zero imaginary part keeps its sign: it tells the side of a cut."""
+    if not x.meta.dtype.is_complex:
+        return ops.scale(x, -1.0, 1.0), ops.scale(x, 1.0, 1.0)
+    real, imag = ops.real(x), ops.imag(x)
+    return ops.complex(ops.scale(real, -1.0, 1.0), ops.neg(imag)), ops.complex(ops.scale(real, 1.0, 1.0), imag)
+
+
 def _arc_slope(ops: Ops, x: Value) -> Value:
-    """1 / sqrt(1 - x^2): exact near the ends, and on the right branch everywhere."""
+    """1 / sqrt(1 - x^2), of its two roots: exact near the ends, and on the right branch everywhere."""
+    less, more = _beside_one(ops, x)
     if x.meta.dtype.is_complex:
-        # 1 / cos(asin x): on the cut, the side follows the sign of a zero imaginary part, which 1 - x would lose.
-        return ops.reciprocal(ops.cos(ops.asin(x)))
-    less, more = ops.scale(x, -1.0, 1.0), ops.scale(x, 1.0, 1.0)
+        return ops.multiply(ops.rsqrt(less), ops.rsqrt(more))
     return ops.rsqrt(ops.multiply(less, more))
 
 
@@ -127,16 +134,13 @@ def asinh_grad(ops: Ops, x: Value, out_grad: Value) -> Value:
 
 
 def acosh_grad(ops: Ops, x: Value, out_grad: Value) -> Value:
-    if x.meta.dtype.is_complex:
-        # 1 / sinh(acosh x): on the cut, the side follows the sign of a zero imaginary part, which x - 1 would lose.
-        return _times(ops, out_grad, ops.reciprocal(ops.sinh(ops.acosh(x))))
+    less, more = _beside_one(ops, x)
     # The two roots apart: their product overflows first.
-    slope = ops.multiply(ops.rsqrt(ops.scale(x, 1.0, -1.0)), ops.rsqrt(ops.scale(x, 1.0, 1.0)))
-    return _times(ops, out_grad, slope)
+    return _times(ops, out_grad, ops.multiply(ops.rsqrt(ops.neg(less)), ops.rsqrt(more)))
 
 
 def atanh_grad(ops: Ops, x: Value, out_grad: Value) -> Value:
-    less, more = ops.scale(x, -1.0, 1.0), ops.scale(x, 1.0, 1.0)
+    less, more = _beside_one(ops, x)
     return ops.divide(ops.divide(out_grad, conj(ops, less)), conj(ops, more))
 
 

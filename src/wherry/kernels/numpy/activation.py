@@ -157,8 +157,8 @@ def elu(x: Array, alpha: float) -> Array:
 @kernel("elu_grad", FLOAT)
 @in_float32
 def elu_grad(x: Array, out_grad: Array, alpha: float) -> Array:
-    """out_grad, times alpha * exp(x) where x is negative."""
-    return np.where(x >= 0, out_grad, out_grad * np.exp(np.minimum(x, 0)) * x.dtype.type(alpha))
+    """out_grad, times alpha * exp(x) where x is not positive."""
+    return np.where(x > 0, out_grad, out_grad * np.exp(np.minimum(x, 0)) * x.dtype.type(alpha))
 
 
 @kernel("selu", FLOAT)

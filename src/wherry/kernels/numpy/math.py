@@ -121,9 +121,7 @@ def trunc_divide(x: Array, y: Array) -> Array:
 
 @kernel("heaviside", REAL)
 def heaviside(x: Array, y: Array) -> Array:
-    """0, y or 1 by the sign of x."""
-    if x.dtype.kind not in "iu":
-        return np.asarray(np.heaviside(x, y))
+    """0, y or 1 by the sign of x; 0 for NaN."""
     return np.where(x == 0, y, (x > 0).astype(x.dtype))
 
 
@@ -167,8 +165,8 @@ def pow(x: Array, y: complex) -> Array:
     if y == 0:
         return np.ones_like(x, order="C", subok=False)
     if y.imag == 0 and y.real < 0 and is_whole(y.real) and x.dtype.kind == "c":
-        # NumPy divides by the positive power, which overflows to NaN where this one vanishes.
-        return np.asarray(np.power(np.reciprocal(x), -y))
+        # NumPy divides by the positive power, which overflows to NaN where this one vanishes; and 1 / inf is NaN there.
+        return np.asarray(np.power(np.where(np.isinf(x), x.dtype.type(0), np.reciprocal(x)), -y))
     return np.asarray(np.power(x, y))
 
 

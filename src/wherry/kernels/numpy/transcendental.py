@@ -192,10 +192,10 @@ def erfinv(x: Array) -> Array:
 @kernel("lgamma", FLOAT)
 @in_float32
 def lgamma(x: Array) -> Array:
-    """SciPy's gammaln: infinite at 0 and the negative integers."""
+    """SciPy's gammaln: infinite at 0 and the negative integers, and (as C's lgamma) at both infinities."""
     from scipy import special
 
-    return np.asarray(special.gammaln(x))
+    return np.where(np.isneginf(x), x.dtype.type(np.inf), special.gammaln(x))
 
 
 @kernel("digamma", FLOAT)
