@@ -425,8 +425,9 @@ def diagflat(x: Tensor, offset: int = 0, name: str | None = None) -> Tensor:
 def assign(x: Any, output: Tensor | None = None) -> Tensor:
     """A copy of a tensor, NumPy array, number or nested list of them, through which gradients pass.
 
-    A number gives shape [1]. Python floats count as float64. `output`, if given, is overwritten and returned.
-    Raises TypeError for other data. Source: paddle.assign.
+    A number gives shape [1]. Python floats count as float64. `output`, if given, is overwritten (in its own dtype) and returned; gradients
+    pass from it to x. Raises TypeError for other data, ValueError for an output of another shape, RuntimeError where it is a leaf that needs a
+    gradient and x needs one too. Source: paddle.assign.
     """
     if isinstance(x, Tensor):
         made = _C_ops.assign(x)
@@ -434,7 +435,14 @@ def assign(x: Any, output: Tensor | None = None) -> Tensor:
         made = _assigned(x)
     if output is None:
         return made
-    output.set_value(made.astype(output.dtype) if made.dtype is not output.dtype else made)
+    if list(made.shape) != list(output.shape):
+        raise ValueError(
+            f"assign: expected an output of the data's shape {list(made.shape)}, received {list(output.shape)}"
+        )
+    if made.stop_gradient and output.is_leaf:
+        output.set_value(_C_ops.cast(made, output.dtype))
+    else:
+        output[...] = made
     return output
 
 

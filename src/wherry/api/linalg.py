@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from wherry import _C_ops
+from wherry.api.creation import assign
 from wherry.core.einsum import explicit
 from wherry.tensor.tensor import Tensor
 
@@ -39,10 +40,7 @@ def outer(x: Tensor, y: Tensor, name: str | None = None, *, out: Tensor | None =
     Source: paddle.outer.
     """
     product = _C_ops.multiply(_C_ops.reshape(x, [x.size, 1]), _C_ops.reshape(y, [1, y.size]))
-    if out is None:
-        return product
-    out.set_value(product)
-    return out
+    return product if out is None else assign(product, out)
 
 
 def ger(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:

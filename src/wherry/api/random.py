@@ -229,8 +229,8 @@ def bernoulli_(x: Tensor, p: Any = 0.5, name: str | None = None) -> Tensor:
     Raises ValueError for a probability outside [0, 1]. Source: paddle.bernoulli_.
     """
     if isinstance(p, Tensor) and p.size != 1:
-        draw = _C_ops.bernoulli(_C_ops.expand(p, x.shape))
-        return x.copy_(draw)
+        x[...] = _C_ops.bernoulli(_C_ops.expand(p, x.shape))
+        return x
     return _C_ops.bernoulli_inplace_(x, float(number(p, "p")))
 
 
@@ -244,7 +244,7 @@ def log_normal_(x: Tensor, mean: float = 1.0, std: float = 2.0, name: str | None
     return _C_ops.log_normal_inplace_(x, float(mean), float(std))
 
 
-def uniform_(x: Tensor, min: float = -1.0, max: float = 1.0, seed: int = 0, name: str | None = None) -> Tensor:
+def uniform_(x: Tensor, min: float = 0.0, max: float = 1.0, seed: int = 0, name: str | None = None) -> Tensor:
     """Overwrite x with uniform numbers in [min, max).
 
     Raises ValueError unless min < max. Source: paddle.Tensor.uniform_.

@@ -10,7 +10,18 @@ from typing import Any
 import numpy as np
 
 from wherry.autograd.ad_func import add_input, dense_of, needs_node, observed, pack, prepared, wanted_by
-from wherry.autograd.history import attach_view, is_leaf, new_tensor, rebase_history, requires_grad
+from wherry.autograd.history import (
+    NO_GRAD_VIEW,
+    REGISTRY,
+    base_of,
+    extend_view,
+    is_leaf,
+    is_shared,
+    leave_views,
+    rebase_history,
+    requires_grad,
+    stand_in_for,
+)
 from wherry.autograd.structures import GeneralGradNode, TensorBase, TensorWrapper
 from wherry.autograd.type_promotion import cast_to, category
 from wherry.core import where
@@ -19,25 +30,14 @@ from wherry.core.errors import PermissionDeniedError, explained
 from wherry.core.meta import Meta
 from wherry.core.state import STATE, is_grad_enabled, observers, saved_tensors_hooks
 from wherry.dispatch.bind import bind
-from wherry.dispatch.library import metas_of, plain_attributes, raw, shares_memory, write_into
+from wherry.dispatch.library import metas_of, plain_attributes, raw, write_into
 from wherry.dispatch.op_def import OpDef
 
 
 def refuse_write(name: str, tensor: TensorBase, recorded: bool) -> None:
     """Raise where writing to the tensor now would be wrong; `recorded`: whether the write is part of the graph."""
-    if recorded and requires_grad(tensor) and is_leaf(tensor):
-        raise PermissionDeniedError(
-            f"{name}: expected a tensor that is not a leaf, received a leaf Tensor {tensor.impl.meta} with stop_gradient=False: "
-            "its gradient is taken at the value it has, so it can't use an inplace strategy.\n"
-            "Put the change inside `with paddle.no_grad():`, or change a copy (x = x.clone())."
-        )
-    view = tensor._view
-    if recorded and view is not None and requires_grad(view.base) and is_leaf(view.base):
-        raise PermissionDeniedError(
-            f"{name}: expected a tensor that is no view of a leaf, received a view of a leaf Tensor {view.base.impl.meta} with "
-            "stop_gradient=False, which shares its memory.\n"
-            "Put the change inside `with paddle.no_grad():`, or make the view of a copy (x.clone())."
-        )
+    if recorded:
+        refuse_recording(name, tensor)
     if overlaps_itself(tensor.impl.array):
         raise PermissionDeniedError(
             f"{name}: expected a tensor whose elements lie at different places, received {tensor.impl.meta} of which several "
@@ -47,6 +47,32 @@ def refuse_write(name: str, tensor: TensorBase, recorded: bool) -> None:
     if not tensor.impl.array.flags.writeable:
         raise PermissionDeniedError(
             f"{name}: expected memory that may be written, received {tensor.impl.meta} over a read-only array. Use x.clone()."
+        )
+
+
+def refuse_recording(name: str, tensor: TensorBase) -> None:
+    """Raise where the graph has no place for an in-place change of the tensor."""
+    if requires_grad(tensor) and is_leaf(tensor):
+        raise PermissionDeniedError(
+            f"{name}: expected a tensor that is not a leaf, received a leaf Tensor {tensor.impl.meta} with stop_gradient=False: "
+            "its gradient is taken at the value it has, so it can't use an inplace strategy.\n"
+            "Put the change inside `with paddle.no_grad():`, or change a copy (x = x.clone())."
+        )
+    view = tensor._view
+    if view is None:
+        return
+    if view is NO_GRAD_VIEW:
+        raise PermissionDeniedError(
+            f"{name}: expected a tensor whose base is known, received a view {tensor.impl.meta} that was made inside no_grad: the "
+            "change would reach its base, whose gradient could not follow it.\n"
+            "Make the view outside of no_grad, change it inside of no_grad, or change a copy (x = x.clone())."
+        )
+    base = base_of(view)
+    if requires_grad(base) and is_leaf(base):
+        raise PermissionDeniedError(
+            f"{name}: expected a tensor that is no view of a leaf, received a view of a leaf Tensor {base.impl.meta} with "
+            "stop_gradient=False, which shares its memory.\n"
+            "Put the change inside `with paddle.no_grad():`, or make the view of a copy (x.clone())."
         )
 
 
@@ -70,7 +96,14 @@ def ad_func_inplace(op: OpDef, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) 
             return run_writer(op, inputs, attrs)
         return run_twin(op, inputs, attrs)
     except Exception as error:
-        raise explained(error, op, inputs, op.name if op.name.endswith("_") else op.name + "_")
+        raise explained(error, op, inputs, written_as(op))
+
+
+def written_as(op: OpDef) -> str:
+    """What the user calls the writing form of an operation."""
+    if op.name.startswith("setitem_"):
+        return "setitem"
+    return op.name if op.name.endswith("_") else op.name + "_"
 
 
 def run_writer(op: OpDef, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) -> Any:
@@ -95,19 +128,19 @@ def run_twin(op: OpDef, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) -> Any:
     target = inputs[position]
     if not isinstance(target, TensorBase):
         raise TypeError(f"expected a Tensor to write to for {op.inputs[position]!r}, received {type(target).__name__}")
-    name = op.name + "_"
+    name = written_as(op)
     inputs = meeting(op, inputs, position)
-    recorded = is_grad_enabled() and op.has_grad
-    needs = [recorded and op.rules[i] is not None and needs_node(v) for i, v in enumerate(inputs)]
-    refuse_write(name, target, is_grad_enabled() and (True in needs or requires_grad(target)))
+    recorded = is_grad_enabled()
+    if op.is_view or op.name == "cast":
+        if recorded and requires_grad(target):
+            refuse_recording(name, target)
+        return run_view_twin(op, target, inputs, plain_attributes(op, attrs), name)
+    needs = [recorded and op.has_grad and op.rules[i] is not None and needs_node(v) for i, v in enumerate(inputs)]
+    refuse_write(name, target, recorded and (True in needs or requires_grad(target)))
     attrs = plain_attributes(op, attrs)
     values = [dense_of(v) for v in inputs]
     meta = inferred(op, values, attrs)
     impl = target.impl
-    if op.view and op.view[0][0] == position:
-        return run_view_twin(op, target, inputs, attrs, True in needs, name)
-    if op.name == "cast":
-        return run_cast_twin(op, target, inputs, attrs, True in needs, name)
     if meta.shape != impl.meta.shape:
         raise ValueError(
             f"expected a result of shape {list(impl.meta.shape)} to write into x, received {list(meta.shape)}; "
@@ -121,10 +154,15 @@ def run_twin(op: OpDef, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) -> Any:
     node: GeneralGradNode | None = None
     if True in needs:
         node = node_before_write(op, inputs, attrs, needs, position)
+    elif recorded and requires_grad(target):
+        # Nothing flows through the operation (a comparison, say), so the gradient of the old value is zero, as that of fill is.
+        fill = REGISTRY.ops["fill"]
+        bind(fill)
+        node = node_before_write(fill, (target,), (0.0,), [True], 0)
     write_into(op, values, attrs, impl, meta)
     note_write(target, name)
     if node is not None:
-        tie_after_write(op, node, target)
+        tie_after_write(node, target)
     return target
 
 
@@ -195,101 +233,86 @@ def keep_copy(node: GeneralGradNode, i: int) -> None:
     node.saved_inputs[i] = TensorWrapper(copy, saved.meta, saved.grad_node, saved.position, False, saved.name)
 
 
-def tie_after_write(op: OpDef, node: GeneralGradNode, target: TensorBase) -> None:
+def tie_after_write(node: GeneralGradNode, target: TensorBase) -> None:
     """Make the written tensor the node's output, and its base's history follow where it is a view."""
-    wanted = node.saved_outputs[op.inplace[0][1]]
-    node.saved_outputs = []
-    node.out_metas = [target.impl.meta]
-    node.out_sizes = [-1]
-    for i in range(len(op.outputs)):
-        if i == op.inplace[0][1] and wanted:
-            node.saved_outputs.append(TensorWrapper(target.impl, target.impl.meta, None, 0, True, op.outputs[i]))
-        else:
-            node.saved_outputs.append(None)
-    target._grad_node = node
-    target._position = 0
-    target._stop_gradient = False
+    op = node.op
+    output = op.inplace[0][1]
+    wanted = node.saved_outputs
+    tie_output(node, target)
+    if wanted[output]:
+        node.saved_outputs[output] = TensorWrapper(target.impl, target.impl.meta, None, 0, True, op.outputs[output])
     view = target._view
     if view is not None:
         rebase_history(target, view)
 
 
-def run_view_twin(
-    op: OpDef, target: TensorBase, inputs: tuple[Any, ...], attrs: tuple[Any, ...], needs: bool, name: str
-) -> TensorBase:
-    """reshape_ and its like: the tensor gets another view of its own memory."""
-    impl = target.impl
-    out = raw(op, tuple([dense_of(v) for v in inputs]), attrs)
-    if out.storage is not impl.storage or not same_order(out.array, impl.array):
-        # Strides did not allow a view, or other views could not be reached from the new shape: it moves to memory of its own.
-        out = DenseTensor(np.array(out.array), out.meta)
-    if needs:
-        node = node_before_write(op, inputs, attrs, [needs], 0)
-        target.impl = out
-        note_write(target, name)
-        tie_view_twin(op, node, target, attrs)
-    else:
-        source = alias_of(target, impl)
-        target.impl = out
-        note_write(target, name)
-        if out.storage is impl.storage and is_grad_enabled():
-            target._view = None
-            attach_view(target, source, op, attrs, 0)
-    return target
-
-
-def same_order(array: Any, before: Any) -> bool:
-    """Whether a reshape of `array` gives `before` back, element by element in the same memory."""
-    if array.size != before.size:
-        return False
-    back = array.reshape(before.shape)
-    return bool(back.strides == before.strides) and shares_memory(back, before)
-
-
-def alias_of(target: TensorBase, impl: DenseTensor) -> TensorBase:
-    """Another Tensor with the history and view that `target` has."""
-    source = new_tensor(impl)
-    source._grad_node = target._grad_node
-    source._position = target._position
-    source._stop_gradient = target._stop_gradient
-    source._view = target._view
-    return source
-
-
-def tie_view_twin(op: OpDef, node: GeneralGradNode, target: TensorBase, attrs: tuple[Any, ...]) -> None:
-    """A shape-changing twin: the node's output is the reshaped tensor; a view of a base stays one, by a longer way."""
+def tie_output(node: GeneralGradNode, target: TensorBase) -> None:
+    """Make a tensor the one output of a node, of which nothing is saved."""
     node.out_metas = [target.impl.meta]
     node.out_sizes = [-1]
-    node.saved_outputs = [None] * len(op.outputs)
-    view = target._view
-    if view is not None:
-        source = alias_of(target, target.impl)
-        target._view = None
-        attach_view(target, source, op, attrs, 0)
+    node.saved_outputs = [None] * len(node.op.outputs)
     target._grad_node = node
     target._position = 0
     target._stop_gradient = False
 
 
-def run_cast_twin(
-    op: OpDef, target: TensorBase, inputs: tuple[Any, ...], attrs: tuple[Any, ...], needs: bool, name: str
+def run_view_twin(
+    op: OpDef, target: TensorBase, inputs: tuple[Any, ...], attrs: tuple[Any, ...], name: str
 ) -> TensorBase:
-    """cast_: the tensor moves to memory of the new dtype."""
+    """reshape_, cast_ and their like: the tensor gets another view of its own memory, or memory of its own where that cannot be.
+
+    Values do not change, so the history goes on inside no_grad too. Tensors that share the memory keep what they have.
+    """
+    impl = target.impl
+    shared = target._view is None and is_shared(impl)
     out = raw(op, tuple([dense_of(v) for v in inputs]), attrs)
-    if needs:
-        node = node_before_write(op, inputs, attrs, [needs], 0)
-        target.impl = DenseTensor(out.array, out.meta)
-        node.out_metas = [out.meta]
-        node.out_sizes = [-1]
-        node.saved_outputs = [None]
-        target._view = None
-        target._grad_node = node
-        target._position = 0
-        target._stop_gradient = not out.meta.dtype.is_differentiable
+    same_memory = out.storage is not None and out.storage is impl.storage
+    if out.meta.dtype is impl.meta.dtype and op.name == "cast":
+        note_write(target, name)
+        return target
+    node: GeneralGradNode | None = None
+    if requires_grad(target) and not is_leaf(target):
+        node = node_before_write(op, inputs, attrs, [True], 0)
+    stand_in: TensorBase | None = None
+    if shared:
+        stand_in = stand_in_for(target)
+        leave_views(target, stand_in)
+    if same_memory:
+        target.impl = out
     else:
-        target.impl = DenseTensor(out.array, out.meta)
+        target.impl = in_own_memory(out, impl)
         target._view = None
+    note_write(target, name)
+    if same_memory and not (requires_grad(target) and is_leaf(target)):
+        extend_view(target, stand_in, op, attrs)
+    if node is not None:
+        if out.meta.dtype.is_differentiable:
+            tie_output(node, target)
+        else:
+            target._grad_node = None
+            target._stop_gradient = True
     return target
+
+
+def in_own_memory(out: DenseTensor, before: DenseTensor) -> DenseTensor:
+    """A tensor's new value over memory that nobody else has; the count of its writes goes on."""
+    fresh = DenseTensor(out.array if out.storage is None else np.array(out.array), out.meta)
+    if before.inplace_version != 0:
+        fresh.ensure_storage().inplace_version = before.inplace_version
+    return fresh
+
+
+def share_data(target: TensorBase, source: TensorBase) -> None:
+    """Give a tensor the memory of another one; history, gradient and stop_gradient stay. Views of it keep the old memory."""
+    impl = source.impl
+    if impl.meta != target.impl.meta and requires_grad(target) and not is_leaf(target):
+        raise ValueError(
+            f"data: expected {target.impl.meta}, which the tensor's history is of, received {impl.meta}; detach it first"
+        )
+    if is_shared(target.impl):
+        leave_views(target, stand_in_for(target))
+    target._view = None
+    target.impl = impl.alias(impl.array, impl.meta)
 
 
 def write_value(target: TensorBase, array: Any, name: str) -> None:

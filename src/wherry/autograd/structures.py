@@ -39,31 +39,35 @@ class GradState:
         self.retain_grads = False
         self.persistable = False
         self.name: str | None = None
+        # Stand-ins for what the tensor was before it got other memory, another shape or no history: its older views follow them.
+        self.former: list[TensorBase] | None = None
 
 
 class ViewMeta:
-    """A view's base, the way from the base to it, and the version up to which its history is right."""
+    """A view's base, the way from the base to it, and the version up to which its history is right.
 
-    def __init__(self, base: TensorBase, chain: tuple["ViewStep", ...], version: int) -> None:
+    `generation` counts the stand-ins (GradState.former) that the base had when the view was made; a later one is the base.
+    """
+
+    def __init__(self, base: TensorBase, chain: tuple["ViewStep", ...], version: int, generation: int) -> None:
         self.base: Final = base
         self.chain: Final = chain
         self.version = version
+        self.generation: Final = generation
 
 
 @mypyc_attr(acyclic=True)
 class ViewStep:
     """One view operation: what to call again to get from a tensor's array to the view's."""
 
-    def __init__(
-        self, op: OpDef, attrs: tuple[Any, ...], output: int, source: tuple[int, ...], shape: tuple[int, ...]
-    ) -> None:
+    def __init__(self, op: OpDef, attrs: tuple[Any, ...], output: int, source: Meta, meta: Meta) -> None:
         self.op: Final = op
         self.attrs: Final = attrs
         # Which tensor of the outputs, for split and unbind.
         self.output: Final = output
-        # Shape of the tensor that the step starts from, and of the view.
-        self.source_shape: Final = source
-        self.shape: Final = shape
+        # Metas of the tensor that the step starts from, and of the view.
+        self.source: Final = source
+        self.meta: Final = meta
 
 
 class TensorWrapper:

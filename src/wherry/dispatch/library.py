@@ -330,7 +330,8 @@ def shares_memory(view: Any, array: Any) -> bool:
     while base is not None:
         if base is array or base is array.base:
             return True
-        base = base.base if isinstance(base, np.ndarray) else None
+        # What as_strided puts between two arrays is none, but has a base.
+        base = getattr(base, "base", None)
     return False
 
 

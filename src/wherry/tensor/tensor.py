@@ -9,6 +9,7 @@ from wherry.autograd import hooks as _hooks
 from wherry.autograd.autograd_meta import AutogradMeta
 from wherry.autograd.history import (
     REGISTRY,
+    detach_in_place,
     grad_node_of,
     is_leaf,
     new_tensor,
@@ -16,7 +17,7 @@ from wherry.autograd.history import (
     set_tensor_class,
     state_of,
 )
-from wherry.autograd.inplace import note_write, refuse_write, write_value
+from wherry.autograd.inplace import note_write, share_data, write_value
 from wherry.autograd.operators import NativeTensor
 from wherry.autograd.run import backward
 from wherry.autograd.structures import TensorBase
@@ -58,7 +59,8 @@ else:
 class Tensor(_TensorBase):
     """A multi-dimensional array that operations on it can be differentiated through.
 
-    Make one with `to_tensor`, a creation function, or `Tensor(data)`. `stop_gradient` is True at first: set it to False to get gradients.
+    Make one with `to_tensor`, a creation function, or `Tensor(data)`, which copies an array and shares the memory of a Tensor.
+    `stop_gradient` is True at first: set it to False to get gradients.
     Source: paddle.Tensor.
     """
 
@@ -70,7 +72,12 @@ class Tensor(_TensorBase):
         if data is None:
             array = np.zeros((0,), get_default().numpy)
         elif isinstance(data, TensorBase):
-            array = np.array(data.impl.array)
+            impl = data.impl
+            if dtype is None or dt.convert_dtype(dtype) is impl.meta.dtype:
+                self.impl = impl.alias(impl.array, impl.meta)
+                self._stop_gradient = bool(stop_gradient)
+                return
+            array = impl.array
         else:
             array = np.array(data)
             if not isinstance(data, np.ndarray) and array.dtype.kind in "iuf":
@@ -243,14 +250,14 @@ class Tensor(_TensorBase):
     def requires_grad(self, value: bool) -> None:
         self.stop_gradient = not value
 
-    def requires_grad_(self, value: bool = True) -> "Tensor":
+    def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
         """Set requires_grad; returns the tensor."""
-        self.stop_gradient = not value
+        self.stop_gradient = not requires_grad
         return self
 
     @property
     def grad(self) -> Any:
-        """The gradient that backward added up, or None."""
+        """The gradient that backward added up, or None. What is assigned is copied, without its history."""
         return None if self._state is None else self._state.grad
 
     @grad.setter
@@ -261,7 +268,9 @@ class Tensor(_TensorBase):
             raise ValueError(
                 f"grad: expected a gradient of the tensor's shape {list(self.impl.meta.shape)}, received {list(value.impl.meta.shape)}"
             )
-        state_of(self).grad = value
+        state_of(self).grad = (
+            None if value is None else new_tensor(DenseTensor(np.array(value.impl.array), value.impl.meta))
+        )
         if value is None:
             for observer in observers():
                 observer.gradient_cleared(self)
@@ -278,9 +287,7 @@ class Tensor(_TensorBase):
         if grad is None:
             return
         if set_to_zero and grad._grad_node is None:
-            refuse_write("clear_gradient", grad, False)
-            grad.impl.array[...] = 0
-            note_write(grad, "clear_gradient")
+            write_value(grad, np.zeros((), grad.impl.array.dtype), "clear_gradient")
         elif set_to_zero:
             state_of(self).grad = new_tensor(dense_from_array(np.zeros_like(grad.impl.array)))
         else:
@@ -353,21 +360,23 @@ class Tensor(_TensorBase):
         return other
 
     def detach_(self) -> "Tensor":
-        """Forget the history; returns the tensor."""
-        self._grad_node = None
-        self._position = 0
-        self._view = None
-        self._stop_gradient = True
+        """Forget the history; returns the tensor. Its views follow it from the next change of their memory on."""
+        detach_in_place(self)
         return self
 
     @property
     def data(self) -> Any:
-        """The same memory without history."""
+        """The same memory without history. A Tensor that is assigned shares its memory with this one from then on.
+
+        Raises TypeError for anything else, ValueError where the tensor has a history that another shape or dtype does not fit.
+        """
         return self.detach()
 
     @data.setter
     def data(self, value: Any) -> None:
-        self.set_value(value)
+        if not isinstance(value, TensorBase):
+            raise TypeError(f"data: expected a Tensor, received {type(value).__name__}; use set_value for an array")
+        share_data(self, value)
 
     @property
     def inplace_version(self) -> int:
@@ -379,6 +388,16 @@ class Tensor(_TensorBase):
 
     def _bump_inplace_version(self) -> None:
         note_write(self, "_bump_inplace_version")
+
+    def _reset_grad_inplace_version(self, set_to_zero: bool = False) -> None:
+        # Backward no longer notices earlier writes to `.grad`.
+        if set_to_zero and self.grad is not None:
+            self.grad.impl.ensure_storage().inplace_version = 0
+
+    def _is_shared_buffer_with(self, other: Any) -> bool:
+        storage = self.impl.storage
+        same = storage is not None and storage is other.impl.storage
+        return same or bool(np.may_share_memory(self.impl.array, other.impl.array))
 
     # Values out and in.
 
@@ -532,7 +551,7 @@ class Tensor(_TensorBase):
     __str__ = __repr__
 
     def __copy__(self) -> Any:
-        return self._copied(self.impl.alias(self.impl.array, self.impl.meta))
+        return self._copied(DenseTensor(np.array(self.impl.array), self.impl.meta))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         other = self._copied(DenseTensor(np.array(self.impl.array), self.impl.meta))

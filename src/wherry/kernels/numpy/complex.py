@@ -18,14 +18,14 @@ def complex(real: Array, imag: Array) -> Array:
 
 @kernel("real", COMPLEX)
 def real(x: Array) -> Array:
-    """A copy of the real part."""
-    return np.array(x.real)
+    """A view of the real part."""
+    return x.real
 
 
 @kernel("imag", COMPLEX)
 def imag(x: Array) -> Array:
-    """A copy of the imaginary part."""
-    return np.array(x.imag)
+    """A view of the imaginary part."""
+    return x.imag
 
 
 @kernel("conj", tuple(d for d in ALL if not d.is_complex))
@@ -52,12 +52,13 @@ def angle_of_real(x: Array) -> Array:
 
 @kernel("as_complex", (dt.float32, dt.float64))
 def as_complex(x: Array) -> Array:
-    """A copy whose pairs are read as complex numbers."""
-    pairs = np.array(x, order="C")
-    return pairs.view(np.complex64 if x.dtype == np.float32 else np.complex128).reshape(x.shape[:-1])
+    """The pairs read as complex numbers: a view where the two of each lie side by side."""
+    if x.size and x.strides[-1] != x.itemsize:
+        x = np.array(x, order="C")
+    return x.view(np.complex64 if x.dtype == np.float32 else np.complex128)[..., 0]
 
 
 @kernel("as_real", COMPLEX)
 def as_real(x: Array) -> Array:
-    """A copy whose numbers are read as pairs."""
-    return np.stack((x.real, x.imag), axis=-1)
+    """A view of the numbers as pairs."""
+    return x[..., np.newaxis].view(x.real.dtype)

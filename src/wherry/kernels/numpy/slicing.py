@@ -85,12 +85,14 @@ def pad_mode_grad(grad: Array, paddings: tuple[int, ...], mode: str, shape: tupl
 
 @kernel("as_strided", ALL)
 def as_strided(input: Array, dims: tuple[int, ...], stride: tuple[int, ...], offset: int) -> Array:
-    """A view over the input's elements in their order; of a copy where they are not contiguous."""
+    """A view over the input's elements in their order; a copy where they are not contiguous."""
     flat = np.ascontiguousarray(input).reshape(-1)
     if 0 in dims:
         return flat[:0].reshape(dims)
     steps = tuple(s * flat.itemsize for s in stride)
-    return np.ndarray(dims, flat.dtype, flat, offset * flat.itemsize, steps)
+    view = np.ndarray(dims, flat.dtype, flat, offset * flat.itemsize, steps)
+    # A copy's elements lie apart: no base would tell that a write to one is a write to another.
+    return view if input.flags.c_contiguous else np.array(view, order="C")
 
 
 @kernel("as_strided_grad", FLOATING_OR_COMPLEX)
@@ -124,18 +126,19 @@ def diagonal_scatter(x: Array, y: Array, offset: int, axis1: int, axis2: int) ->
 
 @kernel("tensor_unfold", ALL)
 def tensor_unfold(input: Array, axis: int, size: int, step: int) -> Array:
-    """Windows along the axis, as a view; of a copy where the input is not contiguous."""
+    """Windows along the axis, as a view."""
     if input.ndim == 0:
         return input.reshape(1)[:size]
     axis = axis % input.ndim
-    input = np.ascontiguousarray(input)
     windows = (input.shape[axis] - size) // step + 1
     dims = input.shape[:axis] + (windows,) + input.shape[axis + 1 :] + (size,)
     if 0 in dims:
         return input.reshape(-1)[:0].reshape(dims)
     steps = list(input.strides) + [input.strides[axis]]
     steps[axis] *= step if windows > 1 else 1
-    return np.ndarray(dims, input.dtype, input, 0, tuple(steps))
+    if input.flags.c_contiguous:
+        return np.ndarray(dims, input.dtype, input, 0, tuple(steps))
+    return np.lib.stride_tricks.as_strided(input, dims, steps)
 
 
 @kernel("tensor_unfold_grad", FLOATING_OR_COMPLEX)
