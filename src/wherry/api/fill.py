@@ -6,7 +6,10 @@ from typing import Any
 import numpy as np
 
 from wherry import _C_ops
+from wherry.autograd.history import requires_grad
+from wherry.autograd.inplace import refuse_write
 from wherry.autograd.modes import no_grad
+from wherry.core.state import is_grad_enabled
 from wherry.tensor.tensor import Tensor
 
 __all__: list[str] = []
@@ -33,6 +36,7 @@ def fill_diagonal_(x: Tensor, value: float, offset: int = 0, wrap: bool = False,
     shape = tuple(x.shape)
     if len(shape) < 2:
         raise ValueError(f"fill_diagonal_: expected a tensor of at least two dimensions, received shape {list(shape)}")
+    refuse_write("fill_diagonal_", x, is_grad_enabled() and requires_grad(x))
     last, size = shape[-1], math.prod(shape)
     step = sum(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
     end = size if wrap or len(shape) > 2 else min(size, last * last)
@@ -50,7 +54,9 @@ def fill_diagonal_tensor_(
     y: the shape of `x.diagonal(offset, dim1, dim2)`; takes x's dtype. Raises ValueError for another shape. Source:
     paddle.Tensor.fill_diagonal_tensor_.
     """
-    _diagonal_for(x, y, offset, dim1, dim2, "fill_diagonal_tensor_")[...] = y
+    diagonal = _diagonal_for(x, y, offset, dim1, dim2, "fill_diagonal_tensor_")
+    refuse_write("fill_diagonal_tensor_", x, is_grad_enabled() and (requires_grad(x) or requires_grad(y)))
+    diagonal[...] = y
     return x
 
 

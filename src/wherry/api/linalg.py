@@ -128,9 +128,8 @@ def baddbmm_(
     input: Tensor, x: Tensor, y: Tensor, beta: float = 1.0, alpha: float = 1.0, name: str | None = None
 ) -> Tensor:
     """`baddbmm` that overwrites input. Source: paddle.baddbmm_."""
-    product = _C_ops.bmm(x, y)
-    scaled = input if beta == 1.0 else _C_ops.scale_(input, beta, 0.0, True)
-    return _C_ops.add_(scaled, product if alpha == 1.0 else product * alpha)
+    input[...] = baddbmm(input, x, y, beta, alpha)
+    return input
 
 
 def vander(x: Tensor, n: int | None = None, increasing: bool = False, name: str | None = None) -> Tensor:
