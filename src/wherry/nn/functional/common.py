@@ -71,7 +71,8 @@ def dropout(
         raise ValueError(f"dropout: expected mode 'upscale_in_train' or 'downscale_in_infer', received {mode!r}")
     upscale = mode == "upscale_in_train"
     if not training:
-        return x if upscale else _C_ops.scale(x, 1.0 - p, 0.0, True)
+        # As in Paddle a copy, or x itself where an axis is given.
+        return (x if axis is not None else _C_ops.assign(x)) if upscale else _C_ops.scale(x, 1.0 - p, 0.0, True)
     if p == 0.0:
         return x
     return _C_ops.dropout(x, p, upscale, _mask_shape(x, axis, "dropout"))
