@@ -1,6 +1,8 @@
 """Views: what shares, what a history follows, what is refused; each case with values worked out by hand."""
 
 import copy
+import gc
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -487,3 +489,30 @@ def test_a_gradient_that_is_assigned_is_copied() -> None:
         x.grad = given
         (x * 3.0).sum().backward()
         assert x.grad.tolist() == [4.0, 4.0] and given.tolist() == [1.0, 1.0]
+
+
+MOVES: dict[str, Callable[[Any], Any]] = {
+    "transpose_": lambda y: y.transpose_([1, 0]),
+    "reshape_": lambda y: y.reshape_([3, 2]),
+    "cast_": lambda y: y.cast_("float32"),
+    "resize_": lambda y: y.resize_([2]),
+    "set_": lambda y: y.set_(constant([1.0]) + 0.0),
+    "set_ to a view of itself": lambda y: y.set_(y[0]),
+    "data": lambda y: setattr(y, "data", constant(np.ones((2, 3)))),
+}
+
+
+@pytest.mark.parametrize("name", MOVES)
+def test_a_tensor_that_has_moved_is_freed_without_the_collector(name: str) -> None:
+    y = leaf(np.arange(6.0).reshape(2, 3)) * 1.0
+    view, read = y[0], weakref.ref(y)
+    MOVES[name](y)
+    y.zero_()
+    (y.sum() + view.sum()).backward()
+    gc.collect()
+    gc.disable()
+    try:
+        del view, y
+        assert read() is None
+    finally:
+        gc.enable()

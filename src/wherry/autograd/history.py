@@ -253,7 +253,11 @@ def become(tensor: TensorBase, other: TensorBase, stand_in: TensorBase | None) -
     tensor._grad_node = other._grad_node
     tensor._position = other._position
     tensor._stop_gradient = other._stop_gradient
-    tensor._view = other._view
+    view = other._view
+    if view is not None and view.base is tensor:
+        # Of itself: of what it was.
+        view = ViewMeta(base_of(view), view.chain, view.version, 0)
+    tensor._view = view
 
 
 def is_shared(impl: DenseTensor) -> bool:

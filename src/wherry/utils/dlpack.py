@@ -13,6 +13,7 @@ __all__ = ["from_dlpack", "to_dlpack"]
 def to_dlpack(x: Tensor) -> Any:
     """A DLPack capsule over the tensor's memory, which stays shared: writes on either side are seen on the other.
 
+    Backward does not notice what others write: such writes do not count in inplace_version.
     Raises TypeError for anything but a Tensor, BufferError for bfloat16. Source: paddle.utils.dlpack.to_dlpack.
     """
     if not isinstance(x, Tensor):
