@@ -19,6 +19,8 @@ VENV := .venv
 COMPILED := .venv-compiled
 # Real Paddle beside the package in place.
 ORACLE := .venv-oracle
+# torch beside the package in place, apart from Paddle.
+TORCH := .venv-oracle-torch
 
 PIP := -m pip install --quiet --disable-pip-version-check
 PYTEST := -m pytest -n $(JOBS) --dist worksteal $(ARGS)
@@ -54,6 +56,11 @@ $(COMPILED)/.stamp: $(COMPILED)/.wheel
 $(ORACLE)/.stamp: pyproject.toml setup.py
 	$(PYTHON) -m venv $(ORACLE)
 	WHERRY_PURE=1 $(ORACLE)/bin/python $(PIP) -e '.[test]' paddlepaddle==3.3.1
+	touch $@
+
+$(TORCH)/.stamp: pyproject.toml setup.py
+	$(PYTHON) -m venv $(TORCH)
+	WHERRY_PURE=1 $(TORCH)/bin/python $(PIP) -e '.[test]' torch==2.13.0
 	touch $@
 
 # ---------------------------------------------------------------------------------------------- what one types
@@ -102,7 +109,8 @@ bench-seams: $(COMPILED)/.stamp ## What the observer seam costs while nobody lis
 	$(COMPILED)/bin/python -m bench.seams --wherry-python $(COMPILED)/bin/python $(ARGS)
 
 .PHONY: oracle
-oracle: build $(ORACLE)/.stamp ## Compare behaviour with real Paddle 3.3.1
+oracle: build $(ORACLE)/.stamp $(TORCH)/.stamp ## Compare behaviour with real Paddle 3.3.1 and with torch
+	$(TORCH)/bin/python -m pytest tests/oracle/test_torch.py $(ARGS)
 	$(ORACLE)/bin/python -m pytest tests/oracle $(ARGS)
 	if test -f $(SHARED)/tools/run_cases.py; then \
 		$(ORACLE)/bin/python $(SHARED)/tools/run_cases.py $(SHARED)/cases/bugs --impl wherry --jobs $(JOBS) || true; \
@@ -110,6 +118,10 @@ oracle: build $(ORACLE)/.stamp ## Compare behaviour with real Paddle 3.3.1
 			--oracle paddle --impl wherry --jobs $(JOBS); \
 	fi
 
+.PHONY: verification
+verification: build ## Write docs/verification.md, what the suites check of every operation
+	$(VENV)/bin/python -m tests.verification
+
 .PHONY: clean
 clean: ## Remove everything that was built
-	rm -rf $(VENV) $(COMPILED) $(ORACLE) .venv-bench-* build dist src/wherry/_generated src/wherry/_C_ops.py src/wherry/api/__init__.pyi src/*.egg-info
+	rm -rf $(VENV) $(COMPILED) $(ORACLE) $(TORCH) .venv-bench-* build dist src/wherry/_generated src/wherry/_C_ops.py src/wherry/api/__init__.pyi src/*.egg-info

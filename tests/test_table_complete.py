@@ -6,7 +6,6 @@ import pytest
 
 from tests.op_table import all_rows
 from tests.op_table.row import Case, Row
-from tests.verification import PAGE, page
 from wherry._generated.op_defs import OPS
 from wherry.dispatch.op_def import LIST, OPTIONAL, OPTIONAL_LIST
 
@@ -76,7 +75,3 @@ def test_every_rule_is_checked_or_excused(op: str) -> None:
 
 def test_rows_are_what_they_say() -> None:
     assert all(isinstance(row, Row) and all(isinstance(c, Case) for c in row.cases) for row in ROWS)
-
-
-def test_the_page_of_what_is_verified_is_up_to_date() -> None:
-    assert PAGE.read_text() == page(), "run python -m tests.verification"

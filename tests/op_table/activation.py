@@ -7,7 +7,7 @@ import numpy as np
 from scipy import special
 
 from tests.op_table.references import sifted
-from tests.op_table.row import FLOATS, HALVES, Case, Row
+from tests.op_table.row import COMPLEX, FLOATS, HALVES, Case, Row
 
 SHAPES = (
     Case(((2, 3),)),
@@ -37,6 +37,12 @@ def gelu_slope(x: Any, approximate: bool = False) -> Any:
         t = np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))
         return 0.5 * (1 + t) + 0.5 * x * (1 - t**2) * math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * x**2)
     return special.ndtr(x) + sifted(np.exp(-x * x / 2), x) / math.sqrt(2 * math.pi)
+
+
+def complex_silu(x: Any) -> Any:
+    with np.errstate(all="ignore"):
+        falling, rising = np.exp(-x), np.exp(x)
+        return np.where(x.real < 0, x * (rising / (1 + rising)), x / (1 + falling))
 
 
 def silu_slope(x: Any) -> Any:
@@ -199,6 +205,7 @@ ROWS = (
         reason=_FUSED,
     ),
     *rows(),
+    Row("silu", SHAPES[:3], complex_silu, COMPLEX, grad_dtypes=("complex128",)),
     Row("gelu", _with(approximate=True), gelu, tolerance={"float32": 2e-5}),
     Row("softmax", AXES, softmax, FLOATS + HALVES, exempt={"limits": INFINITE, "infinite_gradient": SUMMED}),
     Row(

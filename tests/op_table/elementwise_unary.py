@@ -141,6 +141,7 @@ ROWS = (
         FLOATS,
         kinks=(-1.5, -0.5, 0.5, 1.5, 1.25, 125.0),
     ),
+    Row("round", PLAIN, np.round, COMPLEX, grad_dtypes=("complex128",), kinks=(-1.5, -0.5, 0.5, 1.5)),
     Row(
         "trunc",
         (*PLAIN, Case((EDGES,))),

@@ -229,4 +229,11 @@ ROWS = (
         FLOATS,
         exempt={"limits": "it replaces infinities, and what is replaced has no gradient"},
     ),
+    Row(
+        "nan_to_num",
+        unary_cases(nan=0.5, posinf=1e30, neginf=-1e30),
+        nan_to_num,
+        COMPLEX,
+        grad_dtypes=("complex128",),
+    ),
 )

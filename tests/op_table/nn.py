@@ -14,7 +14,7 @@ _INDICES = np.array([[1, 1], [0, 3]], np.int64)
 
 
 def embedding(x: np.ndarray, weight: np.ndarray, padding_idx: int = -1) -> np.ndarray:
-    out = np.array([weight[i] if i != padding_idx else weight[i] * 0 for i in x.reshape(-1)], weight.dtype)
+    out = np.array([weight[i] if i != padding_idx else np.zeros_like(weight[i]) for i in x.reshape(-1)], weight.dtype)
     return out.reshape(*x.shape, weight.shape[1])
 
 
@@ -176,7 +176,8 @@ ROWS = (
             Case((np.zeros((0,), np.int32), (2, 2))),
         ),
         embedding,
-        FLOATS + HALVES,
+        FLOATS + HALVES + COMPLEX,
+        grad_dtypes=("float64", "complex128"),
     ),
     Row(
         "embedding_grad",
@@ -185,6 +186,8 @@ ROWS = (
             Case((_INDICES, (2, 2, 3)), {"rows": 4, "padding_idx": 1}),
         ),
         embedding_grad,
+        FLOATS + COMPLEX,
+        grad_dtypes=("float64", "complex128"),
     ),
     Row(
         "dropout",

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.op_table.row import FLOATS, INTS, Case, Row
+from tests.op_table.row import COMPLEX, FLOATS, INTS, Case, Row
 
 _TIES = np.array([[1.0, 3.0, 3.0, -0.0], [2.0, 2.0, 0.0, 2.0]])
 _NAN = np.array([[1.0, np.nan, 3.0], [np.nan, np.nan, 0.0], [np.inf, -np.inf, 2.0]])
@@ -140,8 +140,20 @@ ROWS = (
     Row("cummax", _RUNNING, running(lambda a, b: a >= b), (*FLOATS, "int64"), distinct=True),
     Row("cummin", _RUNNING, running(lambda a, b: a <= b), (*FLOATS, "int64"), distinct=True),
     Row("nonzero", (Case((_TIES,)), Case((_NONE,)), Case(((0, 2),))), np.argwhere, order=0, reason=_INDEX),
-    Row("masked_select", (Case(((2, 3), _MASK)), Case(((2, 3), _NONE))), lambda x, mask: x[mask], (*FLOATS, *INTS)),
-    Row("masked_spread", (Case((_MASK, (4,))), Case((_NONE, (0,)))), spread),
+    Row(
+        "masked_select",
+        (Case(((2, 3), _MASK)), Case(((2, 3), _NONE))),
+        lambda x, mask: x[mask],
+        (*FLOATS, *COMPLEX, *INTS),
+        grad_dtypes=("float64", "complex128"),
+    ),
+    Row(
+        "masked_spread",
+        (Case((_MASK, (4,))), Case((_NONE, (0,)))),
+        spread,
+        FLOATS + COMPLEX,
+        grad_dtypes=("float64", "complex128"),
+    ),
     Row(
         "unique",
         (

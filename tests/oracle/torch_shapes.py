@@ -277,7 +277,7 @@ CALLS: dict[str, TorchCall] = {
         lambda grad, axis, size, step, shape: transpose_of(lambda x: windows(x, axis, size, step))(grad, shape)
     ),
     "shift": TorchCall(shifted),
-    "fill": TorchCall(lambda x, value: x * 0 + value, without=("special values",)),
+    "fill": TorchCall(lambda x, value: torch.fill(x, value)),
     "view_dtype": TorchCall(lambda x, dtype: x.view(torch_dtype(dtype))),
     "getitem_basic": TorchCall(basic),
     "getitem_basic_grad": TorchCall(lambda grad, spec, shape: transpose_of(lambda x: basic(x, spec))(grad, shape)),

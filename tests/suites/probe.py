@@ -16,6 +16,11 @@ from wherry.autograd.run import grad
 # What an operation may raise for values that it refuses.
 REFUSALS = (ValueError, ArithmeticError, RuntimeError, TypeError, IndexError, NotImplementedError)
 
+# Calls on more elements say nothing that smaller ones of the same operation do not.
+LARGEST = 60
+# So many kinds of calls are looked at where a check costs many runs.
+MOST_KINDS = 14
+
 
 @dataclass(frozen=True)
 class Probe:
@@ -71,11 +76,25 @@ def differentiable_outputs(row: Row, outputs: list[Any]) -> list[Any]:
 @cache
 def all_calls() -> dict[str, list[Call]]:
     """Every differentiable call of the table, by operation."""
-    found: dict[str, list[Call]] = {}
-    for parameter in gradient_calls(1):
-        call = getattr(parameter, "values", (parameter,))[0]
-        found.setdefault(call.row.op, []).append(call)
-    return found
+    return table.by_operation(gradient_calls(1))
+
+
+def one_of_each(calls: list[Call], largest: int = LARGEST) -> list[Call]:
+    """Of calls with the same arguments and numbers of dimensions the one with most elements up to the limit; some, where there are many."""
+    best: dict[str, Call] = {}
+    for call in sorted(calls, key=lambda c: elements(c, largest)):
+        items = call.case.inputs
+        dims = [len(i) if isinstance(i, list) else i.ndim if isinstance(i, np.ndarray) else i and len(i) for i in items]
+        best[repr((call.case.attrs, call.dtype, dims, call.row.domain))] = call
+    kinds = list(best.values())
+    return kinds[:: -(-len(kinds) // MOST_KINDS)]
+
+
+def elements(call: Call, largest: int) -> int:
+    """How many elements the inputs have; -1 beyond the limit."""
+    shapes = [s for i in call.case.inputs for s in (i if isinstance(i, list) else [i]) if s is not None]
+    total = sum(s.size if isinstance(s, np.ndarray) else int(np.prod(s)) for s in shapes)
+    return total if total <= largest else -1
 
 
 def operations(check: str) -> list[str]:
@@ -83,10 +102,10 @@ def operations(check: str) -> list[str]:
     return [op for op, calls in all_calls().items() if any(check not in c.row.exempt for c in calls)]
 
 
-def probes(op: str, check: str) -> list[Probe]:
-    """The calls of an operation that a check takes: those with elements to differentiate, and outputs."""
+def probes(op: str, check: str, every: bool = True) -> list[Probe]:
+    """The calls of an operation that a check takes: those with elements to differentiate, and outputs; or one of each kind."""
     found = []
-    for call in all_calls()[op]:
+    for call in all_calls()[op] if every else one_of_each(all_calls()[op]):
         if check in call.row.exempt:
             continue
         function, leaves = problem(call)

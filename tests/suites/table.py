@@ -76,15 +76,48 @@ def dtypes_of(row: Row, case: Case, dtypes: tuple[str, ...]) -> tuple[str, ...]:
 def calls(
     select: Callable[[Row], tuple[str, ...]] = lambda row: row.dtypes,
     keep: Callable[[Row, Case], bool] = lambda row, case: True,
-) -> list[Any]:
-    """pytest parameters: every case of every row in the dtypes that `select` gives, where `keep` holds."""
+) -> list[Call]:
+    """Every case of every row in the dtypes that `select` gives, where `keep` holds."""
     return [
-        pytest.param(Call(row, number, dtype), id=f"{row.op}-{number}-{dtype}")
+        Call(row, number, dtype)
         for row in ROWS
         for number, case in enumerate(row.cases)
         if keep(row, case)
         for dtype in dtypes_of(row, case, select(row))
     ]
+
+
+def by_operation(found: list[Call]) -> dict[str, list[Call]]:
+    """Calls in lists, by operation."""
+    grouped: dict[str, list[Call]] = {}
+    for call in found:
+        grouped.setdefault(call.row.op, []).append(call)
+    return grouped
+
+
+def for_each(found: list[Call]) -> Callable[[Callable[[Call], None]], Any]:
+    """Make a test of a check of one call: a test for each operation, which takes all of its calls and names those that fail.
+
+    A test for each call would spend more time on being a test than on the check.
+    """
+    grouped = by_operation(found)
+
+    def decorate(check: Callable[[Call], None]) -> Any:
+        @pytest.mark.parametrize("op", list(grouped))
+        def test(op: str) -> None:
+            wrong: list[tuple[str, Exception]] = []
+            for call in grouped[op]:
+                try:
+                    check(call)
+                except Exception as error:
+                    wrong.append((f"{call.id} {call.case.attrs}: {type(error).__name__}: {error}", error))
+            if wrong:
+                raise AssertionError("\n".join(text for text, _ in wrong)) from wrong[0][1]
+
+        test.__name__, test.__doc__ = check.__name__, check.__doc__
+        return test
+
+    return decorate
 
 
 def real_values(rng: np.random.Generator, row: Row, size: int, dtype: str, away: bool) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.suites.probe import REFUSALS, Probe, all_calls, close, operations, probes
+from tests.suites.probe import LARGEST, REFUSALS, Probe, all_calls, close, one_of_each, operations, probes
 from tests.suites.table import Call, leaf
 from tests.suites.test_gradients import differenced, problem
 from wherry.autograd import GradcheckError
@@ -20,8 +20,6 @@ from wherry.autograd.gradcheck.points import further_points
 from wherry.autograd.gradcheck.problem import Problem, Settings
 from wherry.core.observer import unobserved
 
-# Calls on more elements say nothing that smaller ones of the same operation do not.
-LARGEST = 60
 LARGEST_OF_SECOND_ORDER = 24
 
 Arrays = list[np.ndarray]
@@ -49,24 +47,6 @@ def edge_fault(call: Call) -> tuple[str, bool]:
     except GradcheckError as error:
         return str(error), True
     return "", True
-
-
-def one_of_each(calls: list[Call], largest: int = LARGEST) -> list[Call]:
-    """Of calls with the same arguments and numbers of dimensions the one with most elements up to the limit."""
-
-    def elements(call: Call) -> int:
-        shapes = [s for i in call.case.inputs for s in (i if isinstance(i, list) else [i])]
-        sizes = [s.size if isinstance(s, np.ndarray) else int(np.prod(s)) for s in shapes if s is not None]
-        return sum(sizes) if sum(sizes) <= largest else -1
-
-    best: dict[Any, Call] = {}
-    for call in sorted(calls, key=elements):
-        dims = [
-            np.ndim(np.empty(s) if isinstance(s, tuple) else s) if not isinstance(s, list) else len(s)
-            for s in call.case.inputs
-        ]
-        best[repr((call.case.attrs, call.dtype, dims, call.row.domain))] = call
-    return list(best.values())
 
 
 def at_kinks(call: Call, given: Arrays, rng: np.random.Generator) -> Arrays:

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import pytest
 
 from tests.suites import table
 from tests.suites.table import Call
@@ -27,7 +26,7 @@ def flat(values: list[Any]) -> list[Any]:
     return [v for item in values for v in (item if isinstance(item, (list, tuple)) else [item])]
 
 
-@pytest.mark.parametrize("call", table.calls(keep=lambda row, case: row.reference is not None))
+@table.for_each(table.calls(keep=lambda row, case: row.reference is not None))
 def test_forward_equals_the_reference(call: Call) -> None:
     arrays = table.make_inputs(call)
     expected = flat(expected_outputs(call, arrays))
@@ -58,7 +57,7 @@ def run_raw(call: Call, arrays: list[Any]) -> Any:
     return library.infer(op, metas, attrs), library.run(op, list(dense), attrs)
 
 
-@pytest.mark.parametrize("call", table.calls(keep=lambda row, case: not row.op.endswith("_")))
+@table.for_each(table.calls(keep=lambda row, case: not row.op.endswith("_")))
 def test_infermeta_equals_the_kernel(call: Call) -> None:
     metas, result = run_raw(call, table.make_inputs(call))
     if not isinstance(metas, tuple):

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import pytest
 
 import wherry as paddle
 from tests.op_table.row import Case, Row
@@ -31,7 +30,7 @@ def has_gradient(row: Row, case: Case) -> bool:
     return row.order > 0 and not row.random and all(smooth(row, a) for a in given)
 
 
-def gradient_calls(order: int) -> list[Any]:
+def gradient_calls(order: int) -> list[Call]:
     return table.calls(lambda row: row.grad_dtypes, lambda row, case: has_gradient(row, case) and row.order >= order)
 
 
@@ -71,7 +70,7 @@ def slot(array: np.ndarray, wanted: bool, leaves: list[Any]) -> Any:
     return len(leaves) - 1
 
 
-@pytest.mark.parametrize("call", gradient_calls(1))
+@table.for_each(gradient_calls(1))
 def test_first_derivative(call: Call) -> None:
     every_output, leaves = problem(call)
     function = differenced(every_output)
@@ -88,7 +87,7 @@ def test_first_derivative(call: Call) -> None:
         assert leaf.grad is None or (leaf.grad.shape == leaf.shape and leaf.grad.dtype == leaf.dtype)
 
 
-@pytest.mark.parametrize("call", gradient_calls(2))
+@table.for_each(gradient_calls(2))
 def test_second_derivative(call: Call) -> None:
     every_output, leaves = problem(call)
     function = differenced(every_output)

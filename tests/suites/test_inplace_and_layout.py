@@ -30,7 +30,7 @@ def keeps_shape(op: Any, array: Any, out: Any) -> bool:
     return bool(array.shape == out.impl.array.shape and fits)
 
 
-@pytest.mark.parametrize("call", table.calls(one_dtype, has_twin))
+@table.for_each(table.calls(one_dtype, has_twin))
 def test_twin_equals_the_operation(call: Call) -> None:
     op = call.op
     arrays = table.make_inputs(call, away=True)
@@ -72,7 +72,7 @@ def test_twin_equals_the_operation(call: Call) -> None:
             table.assert_same(inside, outside_grad, 1e-10, 1e-10, f"gradient of input {k}")
 
 
-@pytest.mark.parametrize("call", table.calls(lambda row: ("float64",), has_twin))
+@table.for_each(table.calls(lambda row: ("float64",), has_twin))
 def test_twin_refuses_a_leaf(call: Call) -> None:
     arrays = table.make_inputs(call)
     at = call.op.inplace[0][0]
@@ -101,7 +101,7 @@ def parts(array: np.ndarray) -> np.ndarray:
     return np.concatenate((flat.real, flat.imag)) if array.dtype.kind == "c" else flat
 
 
-@pytest.mark.parametrize("call", table.calls(grad_dtype, is_view))
+@table.for_each(table.calls(grad_dtype, is_view))
 def test_view_shares_memory_and_history(call: Call) -> None:
     arrays = table.make_inputs(call)
     source = call.op.view[0][0]
@@ -145,7 +145,7 @@ def has_layout(row: Row, case: Case) -> bool:
     return not row.random and not row.op.endswith("_") and "noncontiguous" not in row.skip and len(case.inputs) > 0
 
 
-@pytest.mark.parametrize("call", table.calls(one_dtype, has_layout))
+@table.for_each(table.calls(one_dtype, has_layout))
 def test_layout_changes_nothing(call: Call) -> None:
     arrays = table.make_inputs(call)
     tensors = [table.mapped(table.tensor_of, a) for a in arrays]

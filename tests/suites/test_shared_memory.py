@@ -16,7 +16,7 @@ def is_view(row: Row, case: Case) -> bool:
     return bool(OPS[row.op].view)
 
 
-@pytest.mark.parametrize("call", table.calls(lambda row: row.dtypes[:1], is_view))
+@table.for_each(table.calls(lambda row: row.dtypes[:1], is_view))
 def test_a_view_of_contiguous_memory_is_never_a_copy(call: Call) -> None:
     source = call.op.view[0][0]
     tensors = [table.mapped(lambda a: table.tensor_of(np.array(a)), a) for a in table.make_inputs(call)]
@@ -36,9 +36,7 @@ def test_a_view_of_contiguous_memory_is_never_a_copy(call: Call) -> None:
     assert not any(table.comparable(v.impl.array).any() for v in views), "the write is not seen through a view"
 
 
-@pytest.mark.parametrize(
-    "call", table.calls(lambda row: row.grad_dtypes[:1], lambda row, case: is_view(row, case) and row.order > 0)
-)
+@table.for_each(table.calls(lambda row: row.grad_dtypes[:1], lambda row, case: is_view(row, case) and row.order > 0))
 def test_a_view_of_a_leaf_refuses_writes(call: Call) -> None:
     source = call.op.view[0][0]
     arrays = table.make_inputs(call)
@@ -77,7 +75,7 @@ def outcome(call: Call, inputs: list[Any]) -> Any:
     return [None if o is None else o.numpy() for o in table.outputs_of(result)]
 
 
-@pytest.mark.parametrize("call", table.calls(one_dtype, takes_broadcast))
+@table.for_each(table.calls(one_dtype, takes_broadcast))
 def test_inputs_with_stride_zero(call: Call) -> None:
     shared = [table.mapped(broadcast, a) for a in table.make_inputs(call)]
     kept = [a.tobytes() for a in table.each(shared)]

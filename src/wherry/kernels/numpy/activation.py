@@ -10,6 +10,7 @@ import numpy as np
 from wherry.dispatch.kernel_factory import COMPLEX, FLOAT, kernel
 from wherry.kernels.numpy.blocks import by_blocks
 from wherry.kernels.numpy.common import Array, in_float32, kept
+from wherry.kernels.numpy.transcendental import sigmoid_complex
 
 
 def _relu_body(out: Array, x: Array) -> None:
@@ -249,15 +250,14 @@ def silu_grad(x: Array, out_grad: Array) -> Array:
 
 @kernel("silu", COMPLEX)
 def silu_complex(x: Array) -> Array:
-    """x / (1 + exp(-x))."""
-    return x / (1 + np.exp(-x))
+    """x times its sigmoid, in which no exponential overflows."""
+    return x * sigmoid_complex(x)
 
 
 @kernel("silu_grad", COMPLEX)
 def silu_grad_complex(x: Array, out_grad: Array) -> Array:
     """out_grad times the conjugate of the derivative."""
-    s = 1 / (1 + np.exp(-x))
-    return out_grad * np.conj(s * (1 + x * (1 - s)))
+    return out_grad * np.conj(sigmoid_complex(x) * (1 + x * sigmoid_complex(-x)))
 
 
 def _tanh_softplus(out: Array, x: Array) -> None:
