@@ -141,3 +141,16 @@ def test_a_node_knows_the_users_line_through_layers() -> None:
     metas = out.grad_fn.bwd_out_meta
     assert metas[0][0].meta.shape == (1, 2)
     assert metas[0][0].edge.grad_node is not None
+
+
+@pytest.mark.parametrize("other", [[1.0], (1.0,)])
+def test_lists_are_no_operands(other) -> None:
+    t = paddle.ones([1])
+    for call in (lambda: t + other, lambda: other + t, lambda: t * other if isinstance(other, tuple) else t / other):
+        with pytest.raises(TypeError):
+            call()
+
+
+def test_an_in_place_refusal_is_headed_by_the_in_place_name() -> None:
+    with pytest.raises(TypeError, match="^add_: expected an operand that fits the dtype int32"):
+        paddle.to_tensor([1], dtype="int32").add_(paddle.to_tensor([1.5]))

@@ -123,3 +123,33 @@ def test_the_example_that_keeps_saved_tensors_on_disk(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-m", "wherry", "run", example], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "MB in" in done.stdout and "0 files left at the end" in done.stdout
+
+
+def test_a_pack_hook_that_keeps_the_tensor_itself_hides_no_change() -> None:
+    x = leaf([2.0])
+    with saved_tensors_hooks(lambda t: t, lambda t: t):
+        y = paddle.exp(x)
+    y.scale_(2.0)
+    with pytest.raises(RuntimeError, match=r"exp: the tensor out \(float32\[1\]\) that backward needs was modified"):
+        y.backward()
+    with saved_tensors_hooks(lambda t: None, lambda nothing: kept):
+        y = paddle.exp(x)
+    kept = paddle.to_tensor([1.0])
+    kept.scale_(5.0)
+    y.backward()
+    assert x.grad.item() == 5.0, "what stands for the tensor has versions of its own"
+
+
+def test_an_unpack_hook_is_named_with_its_place() -> None:
+    def undo(packed: Any) -> Any:
+        return [packed]
+
+    with saved_tensors_hooks(lambda t: t, undo):
+        y = paddle.exp(leaf([1.0]))
+    with pytest.raises(TypeError) as caught:
+        y.backward()
+    name = undo.__qualname__
+    first, second, third = str(caught.value).split("\n")
+    assert first == f"exp_grad_node: expected a Tensor from the unpack hook {name}, received list"
+    assert second == f"  the hook is defined at {__file__}:{undo.__code__.co_firstlineno}, in {name}"
+    assert third.startswith(f"  raised in the backward of exp, which was recorded at {__file__}:")

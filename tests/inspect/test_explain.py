@@ -97,7 +97,7 @@ def test_a_custom_layer_shows_what_it_exchanged() -> None:
         Twice.apply(leaf([1.0, 3.0]), 2.0).sum().backward()
     card = next(part for part in str(call).split("\n\n") if part.startswith("Twice"))
     assert "4-5 forward" in card and "argument 0=" in card
-    assert "saved saved tensor 0: float32[2], 8 B" in card
+    assert "saved saved_tensor()[0]: float32[2], 8 B" in card
     assert "received 0: min 1, max 1" in card and "returned 0 (0, for float32[2]): min 2, max 2" in card
 
 

@@ -1,12 +1,17 @@
 """Autograd: the public names of paddle.autograd. The engine's own modules are beside this file."""
 
+from wherry.autograd import py_layer
 from wherry.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from wherry.autograd.jacobian import Hessian, Jacobian, hessian, jacobian
 from wherry.autograd.modes import enable_grad, is_grad_enabled, no_grad, saved_tensors_hooks, set_grad_enabled
 from wherry.autograd.pylayer import PyLayer, PyLayerContext
 from wherry.autograd.run import backward, grad
 
+# Paddle's other name of it.
+Function = PyLayer
+
 __all__ = [
+    "Function",
     "GradcheckError",
     "Hessian",
     "Jacobian",
@@ -21,6 +26,7 @@ __all__ = [
     "is_grad_enabled",
     "jacobian",
     "no_grad",
+    "py_layer",
     "saved_tensors_hooks",
     "set_grad_enabled",
 ]

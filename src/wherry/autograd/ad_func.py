@@ -290,6 +290,7 @@ def pack(wrapper: TensorWrapper, hooks: Any) -> None:
     if wrapper.dense is None:
         return
     value = new_tensor(wrapper.dense)
+    wrapper.storage = wrapper.dense.ensure_storage()
     wrapper.packed = hooks[0](value)
     wrapper.unpack_hook = hooks[1]
     wrapper.dense = None

@@ -10,17 +10,17 @@ import threading
 from typing import Any, Final
 
 import numpy as np
-from mypy_extensions import mypyc_attr
 
 from wherry.autograd import structures as st
-from wherry.autograd.compute import compute_general, flat_rule, meta_of_value
+from wherry.autograd.boundary import note, own, run_hooks, run_post_hooks, run_reduce_hooks
+from wherry.autograd.compute import compute_general, flat_rule
+from wherry.autograd.grad_tensor_holder import GradTensorHolder
 from wherry.autograd.history import REGISTRY, new_tensor
 from wherry.autograd.structures import AccumulationNode, GeneralGradNode, GradNode, GradNodeBase, TensorBase
 from wherry.core import dtype as dt
 from wherry.core.dense_tensor import DenseTensor
 from wherry.core.meta import Meta
-from wherry.core.state import STATE, observers, set_grad_enabled_flag
-from wherry.core.where import describe
+from wherry.core.state import observers
 
 _add: Final[Any] = np.add
 _array: Final[Any] = np.array
@@ -28,41 +28,6 @@ _getrefcount: Final[Any] = sys.getrefcount
 # Reentrant, because memory that is freed under it may run user code.
 _turns: Final[Any] = threading.RLock()
 _pass_numbers: Final = itertools.count(1)
-
-
-@mypyc_attr(acyclic=True, free_list_len=1)
-class GradTensorHolder:
-    """What has arrived at a node. Source: paddle/fluid/eager/grad_tensor_holder.h."""
-
-    def __init__(self, slots: int) -> None:
-        # The gradient of a node with one output; nodes with more use `buffer`.
-        self.single: Any = None
-        # Whether `single` was made here by an addition, so that nobody else sees it and it may be added to in place.
-        self.owned = False
-        self.buffer: list[Any] | None = [None] * slots if slots != 1 else None
-
-    def add(self, position: int, grad: Any, create_graph: bool) -> None:
-        """Add a gradient to what is there."""
-        buffer = self.buffer
-        if buffer is not None:
-            before = buffer[position]
-            buffer[position] = grad if before is None else added(before, grad, create_graph)
-            return
-        before = self.single
-        if before is None:
-            self.single = grad
-        elif self.owned and isinstance(before, DenseTensor) and isinstance(grad, DenseTensor) and before.meta.ndim > 0:
-            _add(before.array, grad.array, before.array)
-        else:
-            self.single = added(before, grad, create_graph)
-            self.owned = not create_graph
-
-
-def added(x: Any, y: Any, create_graph: bool) -> Any:
-    """The sum of two gradients, in new memory."""
-    if create_graph:
-        return REGISTRY.recorded_ops.add(x, y)
-    return REGISTRY.raw_ops.add(x, y)
 
 
 class BackwardPass:
@@ -120,10 +85,14 @@ class BackwardPass:
     def claim(self, node: GradNodeBase, count: int, pending: list[GradNodeBase]) -> None:
         """Begin to count a node's edges."""
         pending.append(node)
-        if node.pass_mark == 0 and not isinstance(node, AccumulationNode):
+        leaf = isinstance(node, AccumulationNode)
+        if not leaf:
+            # Noted first: what stops the pass here must find it.
+            self.claimed.append(node)
+        # No call between the question and the mark: another thread could have its turn there.
+        if node.pass_mark == 0 and not leaf:
             node.pass_mark = self.mark
             node.remaining = count
-            self.claimed.append(node)
         else:
             self.counts[node] = count
 
@@ -178,7 +147,7 @@ class BackwardPass:
         if self.watching is not None:
             self.tell_started(node, holder)
         if node.hooks is not None:
-            self.run_hooks(node, holder)
+            run_hooks(self, node, holder)
         if self.captures is not None:
             self.capture(node, holder)
         if isinstance(node, GradNode):
@@ -214,10 +183,16 @@ class BackwardPass:
                     value0 = flat_rule(node, 0, grad, create_graph)
                 if wants1:
                     value1 = flat_rule(node, 1, grad, create_graph)
-            except Exception as error:
-                raise noted(error, node)
+            except BaseException as error:
+                note(error, node, self.mark)
+                raise
             if node.hooks is not None:
-                self.run_post_hooks(node, [value0, value1][: node.num_inputs()], [grad])
+                results = [value0, value1][: node.num_inputs()]
+                value0 = value1 = None
+                results = run_post_hooks(self, node, results, [grad])
+                value0 = results[0]
+                if len(results) == 2:
+                    value1 = results[1]
         if self.watching is not None:
             self.tell_finished(node, [value0, value1][: node.num_inputs()], [wants0, wants1])
         if first is not None and wants0:
@@ -229,6 +204,7 @@ class BackwardPass:
         """A node of any other kind."""
         buffer = holder.buffer
         grads = [holder.single] if buffer is None else buffer
+        holder.single = None
         count = node.num_inputs()
         needed: list[bool] = []
         for i in range(count):
@@ -244,11 +220,12 @@ class BackwardPass:
                 if isinstance(node, GeneralGradNode):
                     results = compute_general(node, grads, self.create_graph, needed)
                 else:
-                    results = node.compute(grads, self.create_graph, needed)
-            except Exception as error:
-                raise noted(error, node)
+                    results = node.compute(grads if node.hooks is None else list(grads), self.create_graph, needed)
+            except BaseException as error:
+                note(error, node, self.mark)
+                raise
             if node.hooks is not None:
-                self.run_post_hooks(node, results, grads)
+                results = run_post_hooks(self, node, results, grads)
         if self.watching is not None:
             self.tell_finished(node, results, needed)
         for i in range(count):
@@ -302,11 +279,11 @@ class BackwardPass:
         if self.watching is not None:
             self.tell_started(node, holder)
         if node.hooks is not None:
-            self.run_hooks(node, holder)
+            run_hooks(self, node, holder)
         if self.captures is not None:
             self.capture(node, holder)
             return
-        if not isinstance(node, AccumulationNode):
+        if holder.single is None or not isinstance(node, AccumulationNode):
             return
         if self.watching is not None:
             for observer in self.watching:
@@ -314,11 +291,11 @@ class BackwardPass:
         grad = holder.single
         owned = holder.owned
         holder.single = None
+        if self.create_graph:
+            grad = own(grad, True)
         accumulate_into(node, grad, owned, self.create_graph)
         if node.hooks is not None:
-            for hook in node.hooks:
-                if hook.kind == st.REDUCE_HOOK:
-                    hook.function()
+            run_reduce_hooks(self, node)
 
     def capture(self, node: GradNodeBase, holder: GradTensorHolder) -> None:
         """Take the gradients that grad() was asked for."""
@@ -331,104 +308,6 @@ class BackwardPass:
         buffer = holder.buffer
         for position, index in wanted:
             self.results[index] = holder.single if buffer is None else buffer[position]
-
-    def run_hooks(self, node: GradNodeBase, holder: GradTensorHolder) -> None:
-        """The user's hooks on the gradients that arrived, in the order they were registered; retained gradients last."""
-        hooks = node.hooks
-        buffer = holder.buffer
-        if hooks is None:
-            return
-        for hook in hooks:
-            if hook.kind == st.TENSOR_HOOK:
-                before = holder.single if buffer is None else buffer[hook.position]
-                if before is None:
-                    continue
-                after = self.call_hook(node, hook, before)
-                if self.watching is not None:
-                    for observer in self.watching:
-                        observer.hook_called(self, node, hook, before, after)
-                if after is not before:
-                    if buffer is None:
-                        holder.single = after
-                        holder.owned = False
-                    else:
-                        buffer[hook.position] = after
-            elif hook.kind == st.NODE_PRE_HOOK:
-                hook.function([as_tensor(g) for g in ([holder.single] if buffer is None else buffer)])
-        for hook in hooks:
-            if hook.kind == st.RETAIN_GRAD:
-                grad = holder.single if buffer is None else buffer[hook.position]
-                if grad is not None:
-                    hook.function.grad = kept(grad, self.create_graph)
-
-    def call_hook(self, node: GradNodeBase, hook: st.Hook, grad: Any) -> Any:
-        """Call one tensor hook and check what it returns."""
-        before = set_grad_enabled_flag(self.create_graph)
-        try:
-            result = hook.function(as_tensor(grad))
-        except Exception as error:
-            raise noted(error, node)
-        finally:
-            set_grad_enabled_flag(before)
-        if result is None:
-            return grad
-        name = getattr(hook.function, "__qualname__", repr(hook.function))
-        if not isinstance(result, TensorBase):
-            text = f"the hook {name}: expected a Tensor or None as its result, received {type(result).__name__}"
-            raise noted(refused_hook(TypeError(text), hook.function), node)
-        expected = meta_of_value(grad)
-        if result.impl.meta.shape != expected.shape or result.impl.meta.dtype is not expected.dtype:
-            text = f"the hook {name}: expected a gradient of {expected} as its result, received {result.impl.meta}"
-            raise noted(refused_hook(ValueError(text), hook.function), node)
-        return result if self.create_graph else result.impl
-
-    def run_post_hooks(self, node: GradNodeBase, results: list[Any], grads: list[Any]) -> None:
-        """Hooks on a whole node, after its rules."""
-        hooks = node.hooks
-        if hooks is not None:
-            for hook in hooks:
-                if hook.kind == st.NODE_POST_HOOK:
-                    hook.function([as_tensor(r) for r in results], [as_tensor(g) for g in grads])
-
-
-def noted(error: Exception, node: GradNodeBase) -> Exception:
-    """The exception with a note that names the node and the user's forward line."""
-    # The kernel that raised did not say that it had ended.
-    STATE.in_kernel = False
-    if not getattr(error, "wherry_noted", False):
-        changed: Any = error
-        changed.wherry_noted = True
-        line = node.forward_line()
-        text = f"raised in the backward of {node.op_name()}, which was recorded at {line}"
-        if not (getattr(error, "wherry_explained", False) or getattr(error, "wherry_kind", "")):
-            # The user's own exception passes as it is; what is to be said goes into a note.
-            error.add_note(text)
-        elif line not in str(error):
-            error.args = (f"{error}\n  {text}",)
-    return error
-
-
-def refused_hook(error: Exception, function: Any) -> Exception:
-    """The exception for what a hook returned, with the place of the hook's definition."""
-    refusal: Any = error
-    code = getattr(function, "__code__", None)
-    refusal.wherry_kind = "hook"
-    refusal.wherry_places = [("the hook", code, 0)]
-    if code is not None:
-        error.args = (f"{error}\n  the hook is defined at {describe(code, 0)}",)
-    return error
-
-
-def as_tensor(grad: Any) -> Any:
-    """A gradient as user code sees it."""
-    return new_tensor(grad) if isinstance(grad, DenseTensor) else grad
-
-
-def kept(grad: Any, create_graph: bool) -> Any:
-    """A gradient to keep for the user: its memory is nobody else's."""
-    if create_graph:
-        return grad
-    return new_tensor(DenseTensor(_array(grad.array), grad.meta))
 
 
 def references(dense: Any) -> int:
@@ -462,13 +341,13 @@ LIMITS: Final = Limits()
 def accumulate_into(node: AccumulationNode, grad: Any, owned: bool, create_graph: bool) -> None:
     """Add a gradient into a leaf's `.grad`; threads that share the leaf take turns."""
     state = node.state
-    if create_graph:
-        before = state.grad
-        state.grad = grad if before is None else REGISTRY.recorded_ops.add(before, grad)
-        return
     _turns.acquire()
     try:
-        add_into(node, state, grad, owned)
+        if create_graph:
+            before = state.grad
+            state.grad = grad if before is None else REGISTRY.recorded_ops.add(before, grad)
+        else:
+            add_into(node, state, grad, owned)
     finally:
         _turns.release()
 

@@ -138,7 +138,7 @@ def accumulation_for_new_data(tensor: TensorBase, node: AccumulationNode) -> Acc
         return node
     fresh = AccumulationNode(node.state, tensor.impl.meta)
     fresh.hooks = node.hooks
-    fresh.next_hook_id = node.next_hook_id
+    node.successor = fresh
     tensor._grad_node = fresh
     return fresh
 

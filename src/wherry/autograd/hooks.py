@@ -1,4 +1,4 @@
-"""Registering hooks on tensors."""
+"""Registering hooks on tensors and on the nodes of the graph."""
 
 import warnings
 from collections.abc import Callable
@@ -28,9 +28,10 @@ class TensorHookRemoveHelper:
 def register_hook(tensor: TensorBase, hook: Callable[[Any], Any]) -> TensorHookRemoveHelper:
     """Call `hook` with the tensor's gradient in every backward; a Tensor that it returns takes its place.
 
-    hook: takes a Tensor of the tensor's shape and dtype, returns one or None. On a tensor that is reached by several paths it is called
-    once, on the sum. Raises RuntimeError for a tensor with stop_gradient=True, TypeError for something not callable.
-    Source: paddle.Tensor.register_hook.
+    hook: takes a Tensor of the tensor's shape and dtype, returns one or None; it may also write to the one it gets, keep it, remove itself
+    and others, and run backward. On a tensor that is reached by several paths it is called once, on the sum. Raises RuntimeError for a
+    tensor with stop_gradient=True, TypeError for something not callable. Backward raises TypeError or ValueError for what is no such
+    Tensor; an exception of the hook's own passes through it. Source: paddle.Tensor.register_hook.
     """
     if not callable(hook):
         raise TypeError(f"register_hook: expected a callable, received {type(hook).__name__}")
@@ -45,12 +46,29 @@ def register_hook(tensor: TensorBase, hook: Callable[[Any], Any]) -> TensorHookR
 def register_reduce_hook(tensor: TensorBase, hook: Callable[[], Any]) -> int:
     """Call `hook` (no arguments) each time a gradient has been added to the leaf's `.grad`; returns its identifier.
 
-    Raises RuntimeError for a tensor that is not a leaf with stop_gradient=False. Source: paddle.Tensor._register_backward_hook.
+    Raises ValueError for a tensor that is not a leaf with stop_gradient=False, TypeError for something not callable.
+    Source: paddle.Tensor._register_backward_hook.
     """
+    if not callable(hook):
+        raise TypeError(f"_register_backward_hook: expected a callable, received {type(hook).__name__}")
     node = grad_node_of(tensor)
     if not isinstance(node, AccumulationNode):
-        raise RuntimeError("_register_backward_hook: expected a leaf tensor with stop_gradient=False")
+        found = "one with stop_gradient=True" if node is None else f"the result of {node.op_name()}"
+        raise ValueError(f"_register_backward_hook: expected a leaf tensor with stop_gradient=False, received {found}")
     return node.add_hook(0, hook, st.REDUCE_HOOK)
+
+
+def register_node_hook(node: GradNodeBase, hook: Callable[..., Any], kind: int) -> TensorHookRemoveHelper:
+    """Call `hook` before or after a node's derivative rules; see GradNodeBase.register_prehook and register_hook."""
+    name = "register_prehook" if kind == st.NODE_PRE_HOOK else "register_hook"
+    if not callable(hook):
+        raise TypeError(f"{name}: expected a callable, received {type(hook).__name__}")
+    if isinstance(node, AccumulationNode):
+        raise ValueError(
+            f"{name}: expected the node of an operation, received that of {node.forward_line()}. "
+            "Use the tensor's register_hook, or _register_backward_hook to be told when `.grad` is complete."
+        )
+    return TensorHookRemoveHelper(node, node.add_hook(-1, hook, kind))
 
 
 def retain_grads(tensor: TensorBase) -> None:

@@ -2,34 +2,55 @@
 
 import functools
 import inspect
+import threading
+import types
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from wherry.core import state
 
 
 class _GradMode:
-    """A context and a decorator that switches recording; a generator function keeps it to its own steps."""
+    """A context and a decorator that switches recording; generators and coroutines keep it to their own steps."""
 
     mode = True
 
     def __init__(self) -> None:
-        self._before: list[bool] = []
+        # The modes to go back to, each with the thread that entered: one object may be entered again, and in several threads.
+        self._before: list[tuple[int, bool]] = []
 
     def _again(self) -> "_GradMode":
         return type(self)()
 
     def __enter__(self) -> None:
-        self._before.append(state.set_grad_enabled_flag(self.mode))
+        self._before.append((threading.get_ident(), state.set_grad_enabled_flag(self.mode)))
         _tell(self)
 
     def __exit__(self, *exception: object) -> None:
-        state.set_grad_enabled_flag(self._before.pop())
-        _tell(self)
+        thread = threading.get_ident()
+        for i in range(len(self._before) - 1, -1, -1):
+            if self._before[i][0] == thread:
+                state.set_grad_enabled_flag(self._before.pop(i)[1])
+                _tell(self)
+                return
+        if not self._before:
+            raise RuntimeError(f"{type(self).__name__.rstrip('_')}: left without having been entered")
+        # A suspended generator that is closed in another thread: the mode of this one is none of its business.
+        self._before.pop()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        if inspect.isgeneratorfunction(function):
+        if not callable(function):
+            name = type(self).__name__.rstrip("_")
+            raise TypeError(f"{name}: expected a function to decorate, received {type(function).__name__}")
+        plain = _plain_function(function)
+        if inspect.isgeneratorfunction(plain):
             return self._wrap_generator(function)
+        if inspect.iscoroutinefunction(plain):
+            return self._wrap_coroutine(function)
+        if inspect.isasyncgenfunction(plain):
+            return self._wrap_async_generator(function)
 
         @functools.wraps(function)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -38,31 +59,89 @@ class _GradMode:
 
         return wrapper
 
+    def _steps(self, generator: Any) -> Any:
+        """The steps of a generator or coroutine, each in the mode; its caller keeps its own."""
+        method: Callable[..., Any] = generator.send
+        argument: Any = None
+        try:
+            while True:
+                with self._again():
+                    try:
+                        value = method(argument)
+                    except StopIteration as stop:
+                        return stop.value
+                try:
+                    argument = yield value
+                    method = generator.send
+                except GeneratorExit:
+                    raise
+                except BaseException as error:
+                    method, argument = generator.throw, error
+        finally:
+            with self._again():
+                generator.close()
+
     def _wrap_generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
+            return (yield from self._steps(function(*args, **kwargs)))
+
+        return wrapper
+
+    def _wrap_coroutine(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        awaitable_steps: Any = types.coroutine(self._steps)
+
+        @functools.wraps(function)
+        async def wrapper(*args: Any, **kwargs: Any) -> Any:
+            return await awaitable_steps(function(*args, **kwargs))
+
+        return wrapper
+
+    def _wrap_async_generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        awaitable_steps: Any = types.coroutine(self._await_steps)
+
+        @functools.wraps(function)
+        async def wrapper(*args: Any, **kwargs: Any) -> Any:
             generator = function(*args, **kwargs)
-            step: Callable[..., Any] = generator.__next__
-            arguments: tuple[Any, ...] = ()
+            step: Any = generator.asend(None)
             try:
                 while True:
-                    with self._again():
-                        try:
-                            value = step(*arguments)
-                        except StopIteration as stop:
-                            return stop.value
+                    try:
+                        value = await awaitable_steps(step)
+                    except StopAsyncIteration:
+                        return
                     try:
                         sent = yield value
-                        step, arguments = generator.send, (sent,)
+                        step = generator.asend(sent)
                     except GeneratorExit:
                         raise
                     except BaseException as error:
-                        step, arguments = generator.throw, (error,)
+                        step = generator.athrow(error)
             finally:
-                with self._again():
-                    generator.close()
+                await awaitable_steps(generator.aclose())
 
         return wrapper
+
+    def _await_steps(self, awaitable: Any) -> Any:
+        return (yield from self._steps(_Steps(awaitable.__await__())))
+
+
+class _Steps:
+    """What an asynchronous generator's awaitables offer, with the methods of a generator."""
+
+    def __init__(self, iterator: Any) -> None:
+        self.send = iterator.send
+        self.throw = iterator.throw
+        self.close = iterator.close
+
+
+def _plain_function(function: Any) -> Any:
+    """The function that a partial or an object with `__call__` runs."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    if inspect.isroutine(function) or inspect.isclass(function):
+        return function
+    return getattr(type(function), "__call__", function)  # noqa: B004
 
 
 def _tell(block: _GradMode) -> None:
@@ -101,26 +180,28 @@ class set_grad_enabled(_GradMode):
 
     def __init__(self, mode: bool) -> None:
         super().__init__()
-        if not isinstance(mode, bool):
+        if not isinstance(mode, (bool, np.bool_)):
             raise TypeError(f"set_grad_enabled: expected a bool, received {type(mode).__name__}")
-        self.mode = mode
-        self._outer = state.set_grad_enabled_flag(mode)
+        self.mode = bool(mode)
+        self._outer: bool | None = state.set_grad_enabled_flag(self.mode)
+        self._maker = threading.get_ident()
         _tell(self)
 
     def _again(self) -> "_GradMode":
         return enable_grad() if self.mode else no_grad_()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        state.set_grad_enabled_flag(self._outer)
+        outer, self._outer = self._outer, None
+        if outer is not None:
+            state.set_grad_enabled_flag(outer)
         return super().__call__(function)
 
     def __enter__(self) -> None:
-        state.set_grad_enabled_flag(self.mode)
-        _tell(self)
-
-    def __exit__(self, *exception: object) -> None:
-        state.set_grad_enabled_flag(self._outer)
-        _tell(self)
+        super().__enter__()
+        if self._outer is not None and self._before[-1][0] == self._maker:
+            # The first time it goes back to what was before the call.
+            self._before[-1] = (self._maker, self._outer)
+            self._outer = None
 
 
 def is_grad_enabled() -> bool:

@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from wherry.autograd.boundary import as_tensor, lent, own
 from wherry.autograd.compute import zeros_of
-from wherry.autograd.history import REGISTRY, grad_node_of, new_tensor
+from wherry.autograd.history import REGISTRY
 from wherry.autograd.structures import GradNodeBase, TensorBase, TensorWrapper
 from wherry.core import where
-from wherry.core.dense_tensor import DenseTensor
 from wherry.core.meta import Meta
 from wherry.core.state import observers, set_grad_enabled_flag
 
@@ -24,8 +24,9 @@ def in_slots(values: list[Any], sizes: list[int]) -> list[Any]:
 class PyLayerNode(GradNodeBase):
     """The node of a PyLayer call."""
 
-    def __init__(self, layer: Any, context: Any, sizes: list[int]) -> None:
+    def __init__(self, layer: Any, context: Any, sizes: list[int], has_backward: bool) -> None:
         super().__init__()
+        self.has_backward = has_backward
         # Per argument and result with tensors: how many, or -1 for a plain one.
         self.sizes = sizes
         self.out_sizes: list[int] = []
@@ -64,35 +65,81 @@ class PyLayerNode(GradNodeBase):
         return [1 if size == -1 else size for size in self.out_sizes]
 
     def saved(self) -> list[TensorWrapper]:
-        return [w for w in self.context._wrappers or () if w is not None]
+        return self.context._saved_wrappers()  # type: ignore[no-any-return]
 
     def release(self) -> None:
         self.released = True
-        self.context._wrappers = ()
-        self.context._saved = ()
+        self.context._release()
 
     def compute(self, grads: list[Any], create_graph: bool, needed: list[bool]) -> list[Any]:
-        arguments = []
-        for grad, meta in zip(grads, self.out_metas):
-            if grad is None and self.context.materialize_grads:
-                grad = zeros_of(meta, create_graph)
-            arguments.append(new_tensor(grad) if isinstance(grad, DenseTensor) else grad)
-        # The context knows its node only now: node and context would keep each other alive otherwise.
-        self.context._node = self
+        """Hand the gradients (of which the list is emptied) to the user's backward, and check what it returns."""
+        if not self.has_backward:
+            raise NotImplementedError(
+                f"{self.op_name()} has no static method backward(ctx, *grads), which its gradient needs"
+            )
+        context = self.context
+        arguments: Any = []
+        for j in range(len(grads)):
+            grad = grads[j]
+            grads[j] = None
+            if grad is not None:
+                arguments.append(lent(grad, create_graph))
+            elif context.materialize_grads:
+                arguments.append(as_tensor(zeros_of(self.out_metas[j], create_graph)))
+            else:
+                arguments.append(None)
+        slots = in_slots(arguments, self.out_sizes)
+        # The context knows its node only now: node and context would keep each other alive otherwise. It is a stack, as backward may run
+        # inside itself and in several threads.
+        context._running.append(self)
         before = set_grad_enabled_flag(create_graph)
         try:
-            returned = self.layer.backward(self.context, *in_slots(arguments, self.out_sizes))
+            returned: Any = self.layer.backward(context, *slots)
+        except TypeError as error:
+            self.note_call(error, len(slots))
+            raise
         finally:
             set_grad_enabled_flag(before)
-            self.context._node = None
+            context._running.pop()
         for observer in observers():
             observer.custom_backward(self, arguments, returned)
-        return self.checked(returned, create_graph)
+        # From here on nothing but `values` may hold what backward returned: what nobody else holds is taken over without a copy.
+        arguments = None
+        slots = []
+        values = self.values_of(returned)
+        returned = None
+        results: list[Any] = []
+        for i in range(len(values)):
+            value = values[i]
+            values[i] = None
+            gradient: Any = None
+            if value is not None:
+                gradient = self.fitted(i, value, create_graph)
+                value = None
+                gradient = own(gradient, create_graph)
+            results.append(gradient)
+        return results
 
-    def checked(self, returned: Any, create_graph: bool) -> list[Any]:
-        """What backward returned, as one gradient for each tensor input; raises where it does not fit."""
-        values = list(returned) if isinstance(returned, (tuple, list)) else [returned]
+    def note_call(self, error: TypeError, count: int) -> None:
+        """Where backward could not be called, say with what it is called."""
+        code = where.definition(self.layer.backward)[1]
+        trace = error.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_code is code:
+                return
+            trace = trace.tb_next
+        text = f"{self.op_name()}.backward is called with the context and {count} gradients, one for each tensor (or list of them) of forward's results"
+        if code is not None:
+            text += f"; it is defined at {where.describe(code, 0)}"
+        error.add_note(text)
+
+    def values_of(self, returned: Any) -> list[Any]:
+        """What backward returned, as one Tensor or None for each tensor input; raises where count, type or shape do not fit."""
         name = f"{self.op_name()}.backward"
+        if returned is not None and not isinstance(returned, (TensorBase, tuple, list)):
+            text = f"{name}: expected a Tensor, None, or a tuple of them, received {type(returned).__name__}"
+            raise self.refused(TypeError(text))
+        values = list(returned) if isinstance(returned, (tuple, list)) else [returned]
         if len(values) != len(self.sizes):
             values = self.spread(values, name)
         flat: list[Any] = []
@@ -104,19 +151,21 @@ class PyLayerNode(GradNodeBase):
                 value = [None] * size
             if not isinstance(value, (list, tuple)) or len(value) != size:
                 found = f"{len(value)} of them" if isinstance(value, (list, tuple)) else type(value).__name__
-                raise self.refused(
-                    ValueError(
-                        f"{name}: expected a list of {size} gradients at position {i}, as the input's, received {found}"
-                    )
-                )
+                text = f"{name}: expected a list of {size} gradients at position {i}, as the input's, received {found}"
+                raise self.refused(ValueError(text))
             flat += value
-        results: list[Any] = []
         for i, value in enumerate(flat):
-            if value is not None and not isinstance(value, TensorBase):
+            if value is None:
+                continue
+            if not isinstance(value, TensorBase):
                 text = f"{name}: expected Tensors or None, received {type(value).__name__} at position {i}"
                 raise self.refused(TypeError(text))
-            results.append(None if value is None else self.fitted(name, i, value, create_graph))
-        return results
+            expected = list(self.metas[i].shape)
+            found_shape = list(value.impl.meta.shape)
+            if found_shape != expected:
+                text = f"{name}: expected a gradient of shape {expected} at position {i}, as the input's, received {found_shape}"
+                raise self.refused(ValueError(text))
+        return flat
 
     def spread(self, values: list[Any], name: str) -> list[Any]:
         """Gradients for only those arguments that need one, put in their places."""
@@ -128,66 +177,62 @@ class PyLayerNode(GradNodeBase):
         if len(values) != sum(needs):
             raise self.refused(
                 ValueError(
-                    f"{name}: expected {len(needs)} gradients, one for each tensor that forward took, received {len(values)}"
+                    f"{name}: expected {len(needs)} gradients, one for each tensor (or list of them) that forward took, "
+                    f"received {len(values)}"
                 )
             )
-        following = iter(values)
-        return [next(following) if need else None for need in needs]
+        placed: list[Any] = []
+        count = 0
+        for need in needs:
+            placed.append(values[count] if need else None)
+            count += need
+        return placed
 
     def refused(self, error: Exception) -> Exception:
         """The exception with the place of backward's definition and of the call, for programs that read it."""
         refusal: Any = error
-        code = getattr(self.layer.backward, "__code__", None)
+        code = where.definition(self.layer.backward)[1]
         refusal.wherry_kind = "custom-backward"
         refusal.wherry_places = [("returned by this backward", code, 0), ("applied here", self.code, self.lasti)]
         if code is not None:
-            error.add_note(f"{self.op_name()}.backward is defined at {where.describe(code, 0)}")
+            error.args = (f"{error}\n  {self.op_name()}.backward is defined at {where.describe(code, 0)}",)
         return error
 
-    def fitted(self, name: str, i: int, value: TensorBase, create_graph: bool) -> Any:
-        """One gradient, checked against the input it belongs to."""
+    def fitted(self, i: int, value: Any, create_graph: bool) -> Any:
+        """One gradient in the dtype of the input it belongs to; a real input keeps the real part."""
         meta = self.metas[i]
         found = value.impl.meta
-        if found.shape != meta.shape:
-            raise self.refused(
-                ValueError(
-                    f"{name}: expected a gradient of shape {list(meta.shape)} at position {i}, as the input's, received {list(found.shape)}"
-                )
-            )
-        changed: Any = value
         if found.dtype is not meta.dtype and meta.dtype.is_differentiable:
             ops = REGISTRY.recorded_ops
             if found.dtype.is_complex and not meta.dtype.is_complex:
-                changed = ops.real(changed)
-            changed = ops.cast(changed, meta.dtype)
-        return changed if create_graph else changed.impl
+                value = ops.real(value)
+            value = ops.cast(value, meta.dtype)
+        return value if create_graph else value.impl
 
 
 class OnceDifferentiableNode(GradNodeBase):
     """Stands behind a gradient whose computation was not recorded; refuses to be differentiated."""
 
-    def __init__(self, name: str, sources: list[TensorBase], metas: list[Meta]) -> None:
+    def __init__(self, name: str, sources: list[tuple[GradNodeBase, int, Meta]], metas: list[Meta]) -> None:
         super().__init__()
         self.layer_name = name
-        self.nodes = [grad_node_of(t) for t in sources]
-        self.positions = [t._position for t in sources]
-        self.metas = [t.impl.meta for t in sources]
+        self.sources = sources
         self.out_metas = metas
 
     def op_name(self) -> str:
         return self.layer_name
 
     def num_inputs(self) -> int:
-        return len(self.nodes)
+        return len(self.sources)
 
     def edge_node(self, i: int) -> GradNodeBase | None:
-        return self.nodes[i]
+        return self.sources[i][0]
 
     def edge_position(self, i: int) -> int:
-        return self.positions[i]
+        return self.sources[i][1]
 
     def input_meta(self, i: int) -> Meta | None:
-        return self.metas[i]
+        return self.sources[i][2]
 
     def num_outputs(self) -> int:
         return len(self.out_metas)

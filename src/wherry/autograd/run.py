@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from wherry.autograd.engine import BackwardPass, as_tensor, kept
+from wherry.autograd.boundary import as_tensor, own
+from wherry.autograd.engine import BackwardPass
 from wherry.autograd.history import grad_node_of, new_tensor
 from wherry.autograd.structures import GradNodeBase, TensorBase
 from wherry.core.dense_tensor import DenseTensor
@@ -15,14 +16,39 @@ def tensor_list(value: Any, function: str, name: str) -> list[TensorBase]:
     """One tensor or a sequence of them as a list; raises TypeError that names the argument."""
     if isinstance(value, TensorBase):
         return [value]
-    if not isinstance(value, (list, tuple, set)) or len(value) == 0:
-        raise TypeError(
-            f"{function}: expected a Tensor or a non-empty list of Tensors for {name!r}, received {type(value).__name__}"
-        )
+    if not isinstance(value, (list, tuple)) or len(value) == 0:
+        found = f"an empty {type(value).__name__}" if isinstance(value, (list, tuple)) else type(value).__name__
+        raise TypeError(f"{function}: expected a Tensor or a non-empty list of Tensors for {name!r}, received {found}")
+    return all_tensors(value, function, name)
+
+
+def all_tensors(value: Any, function: str, name: str) -> list[TensorBase]:
+    """The items as a list; raises TypeError for one that is no Tensor."""
     for i, item in enumerate(value):
         if not isinstance(item, TensorBase):
             raise TypeError(f"{function}: expected Tensors in {name!r}, received {type(item).__name__} at position {i}")
     return list(value)
+
+
+def blocking_list(value: Any) -> list[TensorBase]:
+    """The argument no_grad_vars of grad as a list."""
+    if value is None:
+        return []
+    if isinstance(value, TensorBase):
+        return [value]
+    if not isinstance(value, (list, tuple, set, frozenset)):
+        raise TypeError(
+            "grad: expected a Tensor, or a list or set of Tensors, or None for 'no_grad_vars', "
+            f"received {type(value).__name__}"
+        )
+    return all_tensors(value, "grad", "no_grad_vars")
+
+
+def flag(value: Any, function: str, name: str) -> bool:
+    """True or False; raises TypeError for anything else."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{function}: expected True or False for {name!r}, received {type(value).__name__}")
+    return bool(value)
 
 
 def seeds_for(outputs: list[TensorBase], grads: Any, function: str, name: str) -> list[Any]:
@@ -35,6 +61,8 @@ def seeds_for(outputs: list[TensorBase], grads: Any, function: str, name: str) -
         raise TypeError(
             f"{function}: expected a Tensor or a list of Tensors and None for {name!r}, received {type(grads).__name__}"
         )
+    if len(grads) == 0:
+        return [None] * len(outputs)
     if len(grads) != len(outputs):
         raise ValueError(
             f"{function}: expected {len(outputs)} gradients in {name!r}, one for each output, received {len(grads)}"
@@ -96,7 +124,7 @@ def run_pass(engine: BackwardPass) -> None:
 def backward(
     tensors: Any,
     grad_tensors: Any = None,
-    retain_graph: bool = False,
+    retain_graph: bool | None = False,
     create_graph: bool = False,
     *,
     dump_backward_graph_path: str | None = None,
@@ -113,6 +141,8 @@ def backward(
         raise NotImplementedError("backward: the argument 'dump_backward_graph_path' is not supported")
     outputs = tensor_list(tensors, "backward", "tensors")
     seeds = seeds_for(outputs, grad_tensors, "backward", "grad_tensors")
+    create_graph = flag(create_graph, "backward", "create_graph")
+    retain_graph = retain_graph is not None and flag(retain_graph, "backward", "retain_graph")
     engine = BackwardPass(create_graph, retain_graph or create_graph)
     seed_roots(engine, outputs, seeds)
     if engine.table:
@@ -167,14 +197,18 @@ def grad(
     runs. Returns a list, one entry for each input. Raises TypeError, ValueError (names the position of an unused input),
     RuntimeError as `backward`, NotImplementedError for only_inputs=False. Source: paddle.grad.
     """
-    if not only_inputs:
+    if not flag(only_inputs, "grad", "only_inputs"):
         raise NotImplementedError("grad: the argument 'only_inputs' has no other value than True, received False")
     if dump_backward_graph_path is not None:
         raise NotImplementedError("grad: the argument 'dump_backward_graph_path' is not supported")
     output_list = tensor_list(outputs, "grad", "outputs")
     input_list = tensor_list(inputs, "grad", "inputs")
     seeds = seeds_for(output_list, grad_outputs, "grad", "grad_outputs")
-    engine = BackwardPass(create_graph, create_graph if retain_graph is None else retain_graph)
+    create_graph = flag(create_graph, "grad", "create_graph")
+    allow_unused = flag(allow_unused, "grad", "allow_unused")
+    engine = BackwardPass(
+        create_graph, create_graph if retain_graph is None else flag(retain_graph, "grad", "retain_graph")
+    )
     engine.results = [None] * len(input_list)
     captures: dict[GradNodeBase, list[tuple[int, int]]] = {}
     for index, tensor in enumerate(input_list):
@@ -182,8 +216,7 @@ def grad(
         if node is not None:
             captures.setdefault(node, []).append((tensor._position, index))
     engine.captures = captures
-    blocked = [] if no_grad_vars is None else tensor_list(no_grad_vars, "grad", "no_grad_vars")
-    for tensor in blocked:
+    for tensor in blocking_list(no_grad_vars):
         node = grad_node_of(tensor)
         if node is not None:
             engine.blocked.add((node, tensor._position))
@@ -204,18 +237,26 @@ def seed_needed(engine: BackwardPass, outputs: list[TensorBase], seeds: list[Any
 
 def finished_results(engine: BackwardPass, inputs: list[TensorBase], allow_unused: bool) -> list[Any]:
     """The captured gradients as Tensors; raises ValueError for one that is missing where that is not allowed."""
-    results: list[Any] = []
-    for i, (tensor, value) in enumerate(zip(inputs, engine.results)):
-        if value is None and not allow_unused:
+    for i, tensor in enumerate(inputs):
+        if engine.results[i] is None and not allow_unused:
             raise ValueError(
                 f"grad: the input at position {i} ({tensor.impl.meta}, stop_gradient={tensor._stop_gradient}) is not used by the outputs: "
                 "no recorded operation leads from it to them. Expected a tensor that the outputs depend on; "
                 "pass allow_unused=True to get None for it."
             )
-        results.append(None if value is None else finished(value, engine.create_graph))
+    before = set_grad_enabled_flag(engine.create_graph)
+    try:
+        return finished(engine.results, engine.create_graph)
+    finally:
+        set_grad_enabled_flag(before)
+
+
+def finished(captured: list[Any], create_graph: bool) -> list[Any]:
+    """Captured gradients, each in memory of its own; the list is emptied."""
+    results: list[Any] = []
+    for i in range(len(captured)):
+        grad = captured[i]
+        captured[i] = None
+        results.append(None if grad is None else as_tensor(own(grad, create_graph)))
+        grad = None
     return results
-
-
-def finished(value: Any, create_graph: bool) -> Any:
-    """A captured gradient in memory of its own."""
-    return as_tensor(value) if create_graph else kept(value, False)

@@ -6,12 +6,14 @@ freed by reference counting. Nodes and Tensors are visible to the garbage collec
 (a hook that captures its own tensor) are collected; everything else an operation keeps is not tracked (docs/architecture.md).
 """
 
+import itertools
+import threading
 from typing import Any, Final
 
 from mypy_extensions import mypyc_attr
 
 from wherry.core import where
-from wherry.core.dense_tensor import DenseTensor
+from wherry.core.dense_tensor import DenseTensor, Storage
 from wherry.core.meta import Meta
 from wherry.core.place import CPU_PLACE, Place
 from wherry.core.state import observers
@@ -97,15 +99,19 @@ class TensorWrapper:
         self.name: Final = name
         self.packed: Any = None
         self.unpack_hook: Any = None
+        # Of what was packed: a pack hook may keep the tensor itself, whose changes count then.
+        self.storage: Storage | None = None
 
     def recover(self, owner: "GradNodeBase") -> DenseTensor:
         """The saved value; raises RuntimeError where it was changed in place since, naming both of the user's lines."""
         dense = self.dense
         if self.unpack_hook is not None:
             dense = unpacked(self, owner)
+            if dense.storage is not self.storage:
+                return dense
         if dense is None:
             raise RuntimeError(f"{owner.name()}: the value of {self.name} was not saved, only its meta {self.meta}")
-        if self.packed is None and dense.inplace_version != self.inplace_version_snapshot:
+        if dense.inplace_version != self.inplace_version_snapshot:
             raise changed_in_place(owner, self.name, dense, self.inplace_version_snapshot)
         return dense
 
@@ -117,15 +123,23 @@ def unpacked(wrapper: TensorWrapper, owner: "GradNodeBase") -> DenseTensor:
     """What the unpack hook returns, checked."""
     value = wrapper.unpack_hook(wrapper.packed)
     if not isinstance(value, TensorBase):
-        raise TypeError(
-            f"{owner.name()}: expected a Tensor from the unpack hook {wrapper.unpack_hook!r}, received {type(value).__name__}"
-        )
+        raise refused_unpack(wrapper, TypeError, f"{owner.name()}: expected a Tensor", "", type(value).__name__)
     if value.impl.meta != wrapper.meta:
-        raise ValueError(
-            f"{owner.name()}: expected {wrapper.meta} from the unpack hook {wrapper.unpack_hook!r} as it was packed, "
-            f"received {value.impl.meta}"
-        )
+        expected = f"{owner.name()}: expected {wrapper.meta}"
+        raise refused_unpack(wrapper, ValueError, expected, " as it was packed", repr(value.impl.meta))
     return value.impl
+
+
+def refused_unpack(wrapper: TensorWrapper, kind: Any, expected: str, how: str, received: str) -> Exception:
+    """The error for what an unpack hook returned, with the place of its definition."""
+    name, code = where.definition(wrapper.unpack_hook)
+    text = f"{expected} from the unpack hook {name}{how}, received {received}"
+    if code is not None:
+        text += f"\n  the hook is defined at {where.describe(code, 0)}"
+    error: Any = kind(text)
+    error.wherry_kind = "hook"
+    error.wherry_places = [("the unpack hook", code, 0)]
+    return error  # type: ignore[no-any-return]
 
 
 def changed_in_place(owner: "GradNodeBase", name: str, dense: DenseTensor, expected: int) -> RuntimeError:
@@ -195,7 +209,13 @@ class Hook:
         self.position: Final = position
         self.function: Final[Any] = function
         self.kind: Final = kind
+        # A pass goes on with the list of hooks that it found; this tells it of those that were removed since.
+        self.removed = False
 
+
+# For the lists of hooks, which threads share; reentrant, because memory that is freed under it may run user code.
+_turns: Final[Any] = threading.RLock()
+_hook_numbers: Final = itertools.count(1)
 
 TENSOR_HOOK: Final = 0
 RETAIN_GRAD: Final = 1
@@ -211,7 +231,6 @@ class GradNodeBase:
         self.code: Any = None
         self.lasti = 0
         self.hooks: list[Hook] | None = None
-        self.next_hook_id = 0
         self.released = False
         # Which backward pass is counting this node's edges now (0: none), and how many have yet to deliver.
         self.pass_mark = 0
@@ -277,23 +296,64 @@ class GradNodeBase:
 
     def add_hook(self, position: int, function: Any, kind: int) -> int:
         """Attach a hook; returns its identifier."""
-        self.next_hook_id += 1
-        hook = Hook(self.next_hook_id, position, function, kind)
-        hooks = self.hooks
-        # A new list each time: a pass that is under way goes on with the one it has.
-        self.hooks = [hook] if hooks is None else hooks + [hook]
+        _turns.acquire()
+        try:
+            hook = Hook(next(_hook_numbers), position, function, kind)
+            hooks = self.hooks
+            # A new list each time: a pass that is under way goes on with the one it has.
+            self.hooks = [hook] if hooks is None else hooks + [hook]
+        finally:
+            _turns.release()
         for observer in observers():
             observer.hook_registered(self, hook)
         return hook.identifier
 
     def remove_hook(self, identifier: int) -> bool:
         """Detach it; False where it is not there (any more)."""
-        hooks = self.hooks
-        if hooks is None:
-            return False
-        left = [h for h in hooks if h.identifier != identifier]
-        self.hooks = left if left else None
-        return len(left) != len(hooks)
+        found = False
+        _turns.acquire()
+        try:
+            hooks = self.hooks
+            while hooks is not None:
+                left: list[Hook] = []
+                for hook in hooks:
+                    if hook.identifier == identifier:
+                        hook.removed = True
+                        found = True
+                    else:
+                        left.append(hook)
+                if self.hooks is hooks:
+                    self.hooks = left if left else None
+                    break
+                # Memory that was freed meanwhile has run user code that changed the list.
+                hooks = self.hooks
+        finally:
+            _turns.release()
+        return found
+
+    def register_hook(self, hook: Any) -> Any:
+        """Call hook(grad_inputs, grad_outputs) in every backward, after the node's derivative rules; returns a handle with remove().
+
+        grad_inputs: a tuple of the gradients of the forward inputs, grad_outputs: of those of the forward outputs (None where there is
+        none). A tuple that the hook returns takes the place of grad_inputs; None leaves them. Raises TypeError for something not callable,
+        ValueError for the node of a leaf. Source: paddle's _register_post_hook.
+        """
+        from wherry.autograd.hooks import register_node_hook
+
+        return register_node_hook(self, hook, NODE_POST_HOOK)
+
+    def register_prehook(self, hook: Any) -> Any:
+        """Call hook(grad_outputs) in every backward, before the node's derivative rules; returns a handle with remove().
+
+        A tuple that the hook returns takes the place of grad_outputs; None leaves them. Raises as register_hook.
+        """
+        from wherry.autograd.hooks import register_node_hook
+
+        return register_node_hook(self, hook, NODE_PRE_HOOK)
+
+    def _register_post_hook(self, hook: Any) -> Any:
+        """register_hook by Paddle's name."""
+        return self.register_hook(hook)
 
     def require_saved(self) -> None:
         """Raise RuntimeError where the saved tensors are gone."""
@@ -362,15 +422,26 @@ class AccumulationNode(GradNodeBase):
         super().__init__()
         self.state: Final = state
         self.meta: Final = meta
+        # The node that the leaf has instead since it was given other data; it has the same hooks.
+        self.successor: AccumulationNode | None = None
 
     def op_name(self) -> str:
         return "accumulation"
+
+    def remove_hook(self, identifier: int) -> bool:
+        found = super().remove_hook(identifier)
+        successor = self.successor
+        return (successor is not None and successor.remove_hook(identifier)) or found
 
     def output_meta(self, j: int) -> Meta:
         return self.meta
 
     def forward_line(self) -> str:
-        return "a leaf tensor" if self.state.name is None else f"the leaf tensor {self.state.name}"
+        return (
+            f"a leaf tensor {self.meta}"
+            if self.state.name is None
+            else f"the leaf tensor {self.state.name} {self.meta}"
+        )
 
 
 class GradNode(GradNodeBase):

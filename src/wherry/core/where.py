@@ -5,6 +5,7 @@ only when someone asks. Compiled functions have no frames of their own, so the n
 came through the package's interpreted files, which are skipped.
 """
 
+import functools
 import os
 import sys
 from types import CodeType
@@ -59,3 +60,21 @@ def user_line() -> str:
     """ "file:line, in function" of the user's current line."""
     frame = user_frame()
     return describe(frame.f_code, frame.f_lasti)
+
+
+def definition(function: Any) -> tuple[str, Any]:
+    """A callable's name, and the code object that says where it is defined (None for one that is not written in Python).
+
+    What decorators and functools.partial wrap stands for the whole; an object with `__call__` goes by its class.
+    """
+    for _ in range(100):
+        inner = function.func if isinstance(function, functools.partial) else getattr(function, "__wrapped__", None)
+        if inner is None or not callable(inner):
+            break
+        function = inner
+    name = getattr(function, "__qualname__", None)
+    code = getattr(function, "__code__", None)
+    if not isinstance(name, str):
+        name = type(function).__qualname__
+        code = getattr(getattr(type(function), "__call__", None), "__code__", None)  # noqa: B004
+    return name, code if isinstance(code, CodeType) else None

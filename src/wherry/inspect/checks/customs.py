@@ -30,8 +30,8 @@ class CustomBackwardCheck(Check):
     def __init__(self) -> None:
         super().__init__()
         self._first: dict[Any, tuple[Line, tuple[Any, ...], dict[str, Any]]] = {}
-        self._grads: list[Any] = []
-        self._writes: list[Line] = []
+        # The writes since a PyLayer's node or its last hook: which tensor, where; None outside of such a node.
+        self._writes: list[tuple[Any, Line]] | None = None
 
     def custom_started(self, layer: Any, context: Any, inputs: list[Any], args: tuple[Any, ...], kwargs: Any) -> None:
         if layer in self._first or sum(t.impl.array.size for t in inputs) > _LARGEST:
@@ -51,29 +51,29 @@ class CustomBackwardCheck(Check):
             )
 
     def node_started(self, engine: Any, node: Any, grads: list[Any]) -> None:
-        layer = getattr(node, "layer", None)
-        self._grads = (
-            [(g, np.array(g.array if hasattr(g, "array") else g.impl.array)) for g in grads if g is not None]
-            if layer
-            else []
-        )
+        self._writes = [] if hasattr(node, "layer") else None
+
+    def hook_called(self, engine: Any, node: Any, hook: Any, before: Any, after: Any) -> None:
+        if self._writes:
+            self._writes = []
 
     def written(self, tensor: Any, name: str) -> None:
-        if self._grads:
-            self._writes.append(own_line())
+        if self._writes is not None:
+            self._writes.append((tensor, own_line()))
 
     def custom_backward(self, node: Any, grads: list[Any], returned: Any) -> None:
-        for grad, before in self._grads:
-            now = grad.array if hasattr(grad, "array") else grad.impl.array
-            if not np.array_equal(now, before, equal_nan=before.dtype.kind in "fc"):
+        storages = [g.impl.storage for g in grads if g is not None and g.impl.storage is not None]
+        for tensor, line in self._writes or ():
+            if any(tensor.impl.storage is s for s in storages):
                 self.report(
                     "warning",
-                    self._writes[-1] if self._writes else function_place(node.layer.backward),
-                    f"{node.op_name()}.backward writes to the gradient that it was given, which other nodes may still need",
+                    line,
+                    f"{node.op_name()}.backward writes to the gradient that it was given, which is a copy here; elsewhere other nodes may "
+                    "still need it",
                     "Compute with new tensors: grad * 2 instead of grad.scale_(2).",
                 )
-        self._grads = []
-        self._writes = []
+                break
+        self._writes = None
 
     def failed(self, error: BaseException) -> None:
         places = getattr(error, "wherry_places", None)

@@ -1,10 +1,12 @@
 """Handles of the hooks of layers."""
 
+import warnings
 import weakref
 from collections import OrderedDict
 from typing import Any
 
 from wherry.core.state import observers
+from wherry.core.where import definition, describe
 
 
 class _Numbers:
@@ -68,39 +70,57 @@ def observed_call(layer: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 
 def call_with_hooks(layer: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run a layer's forward with its hooks: before, after, and those that run even where it raises."""
+    """Run a layer's forward with its hooks: before, after, and those that run even where it raises.
+
+    Hooks that are added meanwhile wait for the next call; those that are removed are not called any more.
+    """
     called: set[int] = set()
+    outputs: Any = None
     try:
-        for hook in list(layer._forward_pre_hooks.values()):
-            inputs, kwargs = _before(layer, hook, inputs, kwargs)
+        for number, hook in list(layer._forward_pre_hooks.items()):
+            if number in layer._forward_pre_hooks:
+                inputs, kwargs = _before(layer, hook, inputs, kwargs)
         outputs = layer.forward(*inputs, **kwargs)
         for number, hook in list(layer._forward_post_hooks.items()):
-            called.add(number)
-            outputs = _after(layer, hook, inputs, kwargs, outputs)
+            if number in layer._forward_post_hooks:
+                called.add(number)
+                outputs = _after(layer, hook, inputs, kwargs, outputs)
         return outputs
     except Exception:
         for number, hook in list(layer._forward_post_hooks.items()):
             if hook.always_call and number not in called:
-                _after(layer, hook, inputs, kwargs, None)
+                outputs = _after_error(layer, hook, inputs, kwargs, outputs)
         raise
 
 
 def _before(
     layer: Any, hook: Hook, inputs: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    if hook.with_kwargs:
-        result = hook.function(layer, inputs, kwargs)
+    if not hook.with_kwargs:
+        result = hook.function(layer, inputs)
         if result is None:
             return inputs, kwargs
-        if isinstance(result, tuple) and len(result) == 2:
-            return result
-        raise RuntimeError(
-            f"forward pre-hook of {type(layer).__name__}: expected None or a tuple (inputs, kwargs), received {type(result).__name__}"
-        )
-    result = hook.function(layer, inputs)
+        return (result if isinstance(result, tuple) else (result,)), kwargs
+    result = hook.function(layer, inputs, kwargs)
     if result is None:
         return inputs, kwargs
-    return (result if isinstance(result, tuple) else (result,)), kwargs
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise _refused(layer, hook, RuntimeError, "None or a tuple (inputs, kwargs)", _described(result))
+    if not isinstance(result[0], (tuple, list)):
+        raise _refused(layer, hook, TypeError, "a tuple as the inputs in its result", _described(result[0]))
+    if not isinstance(result[1], dict):
+        raise _refused(layer, hook, TypeError, "a dict as the kwargs in its result", _described(result[1]))
+    return tuple(result[0]), result[1]
+
+
+def _described(value: Any) -> str:
+    return f"a tuple of {len(value)}" if isinstance(value, tuple) else type(value).__name__
+
+
+def _refused(layer: Any, hook: Hook, kind: type[Exception], expected: str, received: str) -> Exception:
+    name, code = definition(hook.function)
+    text = f"forward pre-hook {name} of {type(layer).__name__}: expected {expected}, received {received}"
+    return kind(text if code is None else f"{text}\n  the hook is defined at {describe(code, 0)}")
 
 
 def _after(layer: Any, hook: Hook, inputs: tuple[Any, ...], kwargs: dict[str, Any], outputs: Any) -> Any:
@@ -109,3 +129,18 @@ def _after(layer: Any, hook: Hook, inputs: tuple[Any, ...], kwargs: dict[str, An
     else:
         result = hook.function(layer, inputs, outputs)
     return outputs if result is None else result
+
+
+def _after_error(layer: Any, hook: Hook, inputs: tuple[Any, ...], kwargs: dict[str, Any], outputs: Any) -> Any:
+    try:
+        return _after(layer, hook, inputs, kwargs, outputs)
+    except Exception as error:
+        # The first exception is the one to see.
+        name, code = definition(hook.function)
+        warnings.warn(
+            f"the forward hook {name} (always_call=True) of {type(layer).__name__} raised {type(error).__name__}: {error}\n"
+            f"  while another exception passed; the hook is defined at {describe(code, 0)}",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+        return outputs

@@ -121,8 +121,7 @@ def convert_tensors(layer: Any, dtype: DataType, floating_only: bool, skip: Call
             if tensor is None or tensor.dtype is dtype or (floating_only and not tensor.dtype.is_floating):
                 continue
             tensor.impl = dense_from_array(tensor.impl.array.astype(dtype.numpy))
-            # A leaf's AccumulationNode knows the old dtype: the next use makes another.
-            tensor._grad_node = None
+            # A leaf's AccumulationNode knows the old dtype: the next use makes another, with the hooks of the old one.
             grad = tensor.grad
             if grad is not None:
                 tensor.grad = None
