@@ -347,8 +347,8 @@ def _size(x: Tensor, p: Any) -> Tensor:
     if p == "nuc":
         return _C_ops.sum(svdvals(x), [-1], None, False)
     if p == "fro":
-        lengths = _C_ops.abs(x)
-        return _C_ops.sqrt(_C_ops.sum(lengths * lengths, [-2, -1], None, False))
+        # Not from the elements' sizes: those have no second derivative at zeros.
+        return _C_ops.p_norm(x, 2.0, (-2, -1), False)
     sums = _C_ops.sum(_C_ops.abs(x), [-2 if p in (1, -1) else -1], None, False)
     # The extreme by halves, which may overlap by one.
     pick = _C_ops.maximum if p in (1, math.inf) else _C_ops.minimum

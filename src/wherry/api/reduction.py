@@ -178,7 +178,11 @@ def var(
     if unbiased is not None:
         correction = 1 if unbiased else 0
     centred = _C_ops.subtract(x, _C_ops.mean(x, axes, True))
-    squares = _C_ops.square(_C_ops.abs(centred) if x.dtype.is_complex else centred)
+    if x.dtype.is_complex:
+        # Not the square of abs, which has no second derivative at 0.
+        squares = _C_ops.real(_C_ops.multiply(centred, _C_ops.conj(centred)))
+    else:
+        squares = _C_ops.square(centred)
     count = reduced_count(tuple(x.shape), axes)
     rest = count - correction
     total = _C_ops.sum(squares, axes, None, keepdim)
