@@ -25,13 +25,15 @@ def scaled_dot_product_attention(
     [batch, heads, length, length]; bool (True: attend) or added. is_causal: no place sees a later one. Raises ValueError for a mask together
     with is_causal, or shapes that do not fit. Source: paddle.nn.functional.scaled_dot_product_attention.
     """
+    if attn_mask is not None and is_causal:
+        raise ValueError("scaled_dot_product_attention: expected attn_mask or is_causal=True, received both")
+    if attn_mask is None and (dropout_p == 0.0 or not training):
+        return _C_ops.flash_attn(query, key, value, is_causal)
     if query.ndim != 4 or key.ndim != 4 or value.ndim != 4:
         raise ValueError(
             "scaled_dot_product_attention: expected [batch, length, heads, width], received shapes "
             f"{list(query.shape)}, {list(key.shape)}, {list(value.shape)}"
         )
-    if attn_mask is not None and is_causal:
-        raise ValueError("scaled_dot_product_attention: expected attn_mask or is_causal=True, received both")
     heads, groups = query.shape[2], key.shape[2]
     if groups == 0 or heads % groups:
         raise ValueError(f"scaled_dot_product_attention: expected heads that {groups} divides, received {heads}")
