@@ -1,9 +1,12 @@
 """Element-wise operations where formulas fail: zeros, ties, infinities, integers, numbers beside tensors."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 import wherry as paddle
+from wherry.nn import functional as F
 
 inf, nan = float("inf"), float("nan")
 
@@ -324,3 +327,27 @@ def test_functions_made_of_others():
     assert paddle.ldexp(paddle.to_tensor([1, 3, 8]), exponents).numpy().tolist() == [1.0, 24.0, 2.0]
     y = paddle.to_tensor([1.0, 3.0, 8.0])
     assert paddle.ldexp_(y, exponents) is y and y.numpy().tolist() == [1.0, 24.0, 2.0]
+
+
+def test_rrelu() -> None:
+    x = paddle.to_tensor(np.array([-2.0, 0.0, 3.0] * 50), stop_gradient=False)
+    assert F.rrelu(x, 0.25, 0.75, training=False)[:3].tolist() == [-1.0, 0.0, 3.0]
+    paddle.seed(1)
+    out = F.rrelu(x, 0.25, 0.75)
+    slopes = (out.numpy() / np.where(x.numpy() == 0, 1, x.numpy()))[::3]
+    assert slopes.min() >= 0.25 and slopes.max() <= 0.75 and len(set(slopes.tolist())) == 50
+    assert out.numpy()[1::3].tolist() == [0.0] * 50 and out.numpy()[2::3].tolist() == [3.0] * 50
+    out.sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy()[::3], slopes)
+    for lower, upper in ((-0.1, 0.5), (0.5, 0.4), (0.5, 1.1)):
+        with pytest.raises(ValueError) as caught:
+            F.rrelu(x, lower, upper)
+        assert str(caught.value) == f"rrelu: expected 0 <= lower <= upper <= 1, received lower={lower}, upper={upper}"
+
+
+def test_the_sum_of_complex_numbers_in_a_real_dtype_is_that_of_the_real_parts() -> None:
+    z = paddle.to_tensor(np.array([1 + 2j, 3 - 5j]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert paddle.sum(z, dtype="float64").item() == 4.0
+        assert paddle.sum(z, dtype="float16").item() == 4.0

@@ -254,3 +254,12 @@ def test_what_dtypes_hold() -> None:
     for call in (lambda: paddle.finfo("int32"), lambda: paddle.iinfo("float32")):
         with pytest.raises(TypeError, match="expected"):
             call()
+
+
+def test_an_array_is_a_copy_and_refuses_to_be_none() -> None:
+    t = paddle.to_tensor([1.0])
+    with pytest.raises(ValueError) as caught:
+        t.__array__(copy=False)
+    assert str(caught.value) == "__array__: expected copy=True or None, received False; a Tensor's values are copied"
+    np.asarray(t)[0] = 5.0
+    assert t.item() == 1.0
