@@ -1,6 +1,8 @@
 """What several threads make or run at once: one graph, one leaf, one storage, recorded gradients of one parameter."""
 
 import sys
+import threading
+import warnings
 from collections.abc import Iterator
 
 import pytest
@@ -75,3 +77,21 @@ def test_views_made_by_eight_threads_at_once_share_one_storage() -> None:
         views: list[paddle.Tensor] = []
         in_threads(lambda n, base=base, views=views: views.append(base[n % 4 :]), 8)
         assert {id(v.impl.storage) for v in views} == {id(base.impl.storage)}
+
+
+def test_infinities_are_as_silent_in_other_threads_as_here() -> None:
+    found: list[float] = []
+    problems: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            found.append(paddle.log(paddle.to_tensor([0.0])).item())
+        except BaseException as error:
+            problems.append(error)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    assert found == [float("-inf")] and problems == []

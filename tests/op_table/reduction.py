@@ -130,7 +130,6 @@ ROWS = (
         over(np.max),
         (*FLOATS, *HALVES, "int32", "int64", "uint8"),
         distinct=True,
-        exempt={"complex": "complex numbers have no order; NumPy's own (real part first) is kept for values alone"},
     ),
     Row(
         "min",
@@ -138,7 +137,6 @@ ROWS = (
         over(np.min),
         (*FLOATS, *HALVES, "int32", "int64", "uint8"),
         distinct=True,
-        exempt={"complex": "complex numbers have no order; NumPy's own (real part first) is kept for values alone"},
     ),
     Row("prod", (*AXES, *EMPTY, ZEROS), prod_reference, FLOATS + COMPLEX + INTS, grad_dtypes=("float64", "complex128")),
     Row("any", (*AXES, *EMPTY), over(np.any), (*FLOATS, "int64"), order=0, reason="the result is bool"),

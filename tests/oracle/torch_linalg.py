@@ -242,6 +242,19 @@ def scan(a: Any, b: Any, reverse: bool) -> Any:
     return torch.stack([rows[i] for i in range(length)], -1) if length else b.clone()
 
 
+def attention(q: Any, k: Any, v: Any, causal: bool) -> Any:
+    times = q.shape[2] // k.shape[2]
+    k, v = (x.repeat_interleave(times, dim=2) for x in (k, v))
+    heads_first = [x.transpose(1, 2) for x in (q, k, v)]
+    return torch.nn.functional.scaled_dot_product_attention(*heads_first, is_causal=causal).transpose(1, 2)
+
+
+def attention_grad(q: Any, k: Any, v: Any, out_grad: Any, causal: bool) -> Any:
+    with torch.enable_grad():
+        leaves = [x.detach().requires_grad_() for x in (q, k, v)]
+        return torch.autograd.grad(attention(*leaves, causal), leaves, out_grad)
+
+
 LAST_NAN = "of several NaN in a window the first is taken, in torch the last"
 PHASE = "vectors are fixed but for a sign or phase: of svd the values alone are compared"
 
@@ -301,4 +314,6 @@ CALLS: dict[str, TorchCall] = {
     "fft_c2r": TorchCall(fft_c2r),
     "fft_resize": TorchCall(fft_resize),
     "linear_scan": TorchCall(scan),
+    "flash_attn": TorchCall(attention),
+    "flash_attn_grad": TorchCall(attention_grad, "an infinite score leaves no weights", ("special values",)),
 }

@@ -1,5 +1,6 @@
 """Reductions. Source: paddle.tensor.math, paddle.tensor.stat."""
 
+import math
 from typing import Any
 
 from wherry import _C_ops
@@ -151,11 +152,15 @@ def prod(
 def logsumexp(x: Tensor, axis: AxisLike = None, keepdim: bool = False, name: str | None = None) -> Tensor:
     """Logarithm of the sum of exponentials over the axes, without overflow; -inf of nothing.
 
-    Integers are taken as float32. Raises ValueError for an axis that x has not. Source: paddle.logsumexp.
+    Integers are taken as float32; complex numbers are refused. Raises ValueError for an axis that x has not. Source: paddle.logsumexp.
     """
-    if not x.dtype.is_floating:
-        x = _C_ops.cast(x, "float32")
+    x = _whole_as_float32(x)
     return _C_ops.logsumexp(x, axes_of(axis), keepdim)
+
+
+def _whole_as_float32(x: Tensor) -> Tensor:
+    """Integers and bool as float32; complex numbers stay, for the operation to refuse."""
+    return x if x.dtype.is_floating or x.dtype.is_complex else _C_ops.cast(x, "float32")
 
 
 def var(
@@ -175,18 +180,13 @@ def var(
     """
     refuse_out(out)
     axes = axes_of(axis)
-    if unbiased is not None:
-        correction = 1 if unbiased else 0
-    centred = _C_ops.subtract(x, _C_ops.mean(x, axes, True))
+    centred, factor = _deviations(x, axes, unbiased, correction)
     if x.dtype.is_complex:
         # Not the square of abs, which has no second derivative at 0.
         squares = _C_ops.real(_C_ops.multiply(centred, _C_ops.conj(centred)))
     else:
         squares = _C_ops.square(centred)
-    count = reduced_count(tuple(x.shape), axes)
-    rest = count - correction
-    total = _C_ops.sum(squares, axes, None, keepdim)
-    return _C_ops.scale(total, 1.0 / rest if rest > 0 else float("nan" if count <= 1 else "inf"), 0.0, True)
+    return _C_ops.scale(_C_ops.sum(squares, axes, None, keepdim), factor, 0.0, True)
 
 
 def std(
@@ -199,8 +199,22 @@ def std(
     correction: float = 1,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Standard deviation over the axes, the square root of `var`. Source: paddle.std."""
-    return _C_ops.sqrt(var(x, axis, unbiased, keepdim, correction=correction, out=out))
+    """Standard deviation over the axes, the square root of `var`; its gradient at equal elements is 0. Source: paddle.std."""
+    refuse_out(out)
+    axes = axes_of(axis)
+    centred, factor = _deviations(x, axes, unbiased, correction)
+    # A norm, as the square root of a sum has an infinite derivative at 0.
+    return _C_ops.scale(_C_ops.p_norm(centred, 2.0, axes, keepdim), math.sqrt(factor), 0.0, True)
+
+
+def _deviations(x: Tensor, axes: tuple[int, ...], unbiased: bool | None, correction: float) -> tuple[Tensor, float]:
+    """Every element less the mean, and what their squares are multiplied by."""
+    if unbiased is not None:
+        correction = 1 if unbiased else 0
+    count = reduced_count(tuple(x.shape), axes)
+    rest = count - correction
+    factor = 1.0 / rest if rest > 0 else float("nan" if count <= 1 else "inf")
+    return _C_ops.subtract(x, _C_ops.mean(x, axes, True)), factor
 
 
 def norm(
@@ -301,8 +315,8 @@ def cumprod_(x: Tensor, dim: int | None = None, dtype: DTypeLike | None = None, 
 
 def logcumsumexp(x: Tensor, axis: int | None = None, dtype: DTypeLike | None = None, name: str | None = None) -> Tensor:
     """Running logarithms of sums of exponentials along an axis, or over all elements. Source: paddle.logcumsumexp."""
-    if dtype is None and not x.dtype.is_floating:
-        x = _C_ops.cast(x, "float32")
+    if dtype is None:
+        x = _whole_as_float32(x)
     x, place = _running(x, axis, dtype)
     return _C_ops.logcumsumexp(x, place)
 
@@ -358,8 +372,10 @@ def median(
     place = axis_of(axis)
     if x.ndim == 0:
         x, place = _C_ops.reshape(x, (1,)), 0
-    if mode == "avg" and not x.dtype.is_floating:
-        x = _C_ops.cast(x, "float32")
+    if x.dtype.is_complex:
+        raise TypeError(f"median: expected real numbers, received {x.dtype.name}; complex numbers have no order")
+    if mode == "avg":
+        x = _whole_as_float32(x)
     values, indices = _C_ops.argsort(x, place, False, True)
     count = x.shape[place]
     lower = _C_ops.slice(values, (place,), ((count - 1) // 2,), ((count - 1) // 2 + 1,))

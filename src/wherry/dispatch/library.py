@@ -4,6 +4,8 @@
 The phases stand in this order in each: InferMeta (which refuses bad input) comes before anything is allocated or written.
 """
 
+import sys
+import threading
 from typing import Any, Final
 
 import numpy as np
@@ -363,14 +365,29 @@ def write_into(op: OpDef, values: list[Any], attrs: tuple[Any, ...], target: Den
 
 
 def _on_floating_point_error(kind: str, flag: int) -> None:
-    """NumPy's callback: silent for kernels (inf and nan are results), a warning for the user's own NumPy code."""
-    if not STATE.in_kernel:
+    """NumPy's callback: silent for kernels (inf and nan are results), a warning for the user's own NumPy code.
+
+    Among several threads it cannot be told whose code it was: silent, too.
+    """
+    if not STATE.in_kernel and threading.active_count() == 1:
         import warnings
 
         warnings.warn(f"{kind} encountered", RuntimeWarning, stacklevel=2)
 
 
 def install_floating_point_handler() -> None:
-    """Route NumPy's floating-point warnings through the callback above."""
+    """Route NumPy's floating-point warnings through the callback above, in this thread and in those that begin later."""
+    _route_floating_point_errors()
+    if threading.getprofile() is None:
+        threading.setprofile(_at_begin_of_thread)
+
+
+def _route_floating_point_errors() -> None:
     np.seterrcall(_on_floating_point_error)
     np.seterr(divide="call", over="call", invalid="call")
+
+
+def _at_begin_of_thread(frame: Any, event: str, argument: Any) -> None:
+    """Python calls it once in every new thread: NumPy's settings are per thread."""
+    sys.setprofile(None)
+    _route_floating_point_errors()

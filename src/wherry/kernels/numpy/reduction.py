@@ -6,7 +6,7 @@ import numpy as np
 
 from wherry.core import dtype as dt
 from wherry.core.dtype import DataType
-from wherry.dispatch.kernel_factory import ALL, COMPLEX, FLOAT, kernel
+from wherry.dispatch.kernel_factory import ALL, BOOL, COMPLEX, FLOAT, REAL, kernel
 from wherry.infermeta.reduction import reduced_count, reduced_shape
 from wherry.kernels.numpy.common import Array, in_float32
 
@@ -62,7 +62,7 @@ def _axes(x: Array, axis: tuple[int, ...]) -> tuple[int, ...] | None:
     return axis if axis and x.ndim else None
 
 
-@kernel("max", ALL)
+@kernel("max", BOOL + REAL)
 def max(x: Array, axis: tuple[int, ...], keepdim: bool) -> Array:
     """Maximum over the axes; NaN where there is one."""
     return (
@@ -72,7 +72,7 @@ def max(x: Array, axis: tuple[int, ...], keepdim: bool) -> Array:
     )
 
 
-@kernel("min", ALL)
+@kernel("min", BOOL + REAL)
 def min(x: Array, axis: tuple[int, ...], keepdim: bool) -> Array:
     """Minimum over the axes; NaN where there is one."""
     return (
