@@ -50,13 +50,18 @@ def alone(grad: Any) -> bool:
 
 def unseen(dense: DenseTensor) -> bool:
     """Whether nothing else is over the memory of a DenseTensor."""
-    array = dense.array
+    # No local variable for the array: it would count, and where compiled only as long as it is still needed.
     return (
-        array.base is None
+        dense.array.base is None
         and dense.storage is None
-        and int(_getrefcount(dense.array)) <= LIMITS.array
-        and bool(array.flags.owndata)
+        and array_references(dense) <= LIMITS.array
+        and bool(dense.array.flags.owndata)
     )
+
+
+def array_references(dense: DenseTensor) -> int:
+    """How many references there are to the array of a DenseTensor, as counted from here."""
+    return int(_getrefcount(dense.array))
 
 
 def calibrate() -> None:
@@ -79,17 +84,10 @@ def count(grad: Any) -> None:
     """Stands where `alone` stands."""
     if isinstance(grad, DenseTensor):
         LIMITS.dense = int(_getrefcount(grad))
-        count_array(grad)
+        LIMITS.array = array_references(grad)
     else:
         LIMITS.tensor = int(_getrefcount(grad))
         LIMITS.impl = int(_getrefcount(grad.impl))
-
-
-def count_array(dense: DenseTensor) -> None:
-    """Stands where `unseen` stands."""
-    array = dense.array
-    if array.base is None:
-        LIMITS.array = int(_getrefcount(dense.array))
 
 
 calibrate()
