@@ -205,3 +205,22 @@ def test_what_complex_numbers_have_no_order_for_is_refused() -> None:
     for function in (paddle.logsumexp, paddle.logcumsumexp):
         with pytest.raises(NotImplementedError, match="no kernel for the key .*complex64"):
             function(z)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "sizes"), [("complex64", (1e-13, 1e-23, 1e-30)), ("complex128", (1e-23, 1e-160, 1e-300))]
+)
+def test_sizes_whose_square_underflows(dtype: str, sizes: tuple[float, ...]) -> None:
+    direction = (3 + 4j) / 5
+    z = paddle.to_tensor([size * direction for size in sizes], dtype=dtype, stop_gradient=False)
+    for function, expected in (
+        (paddle.abs, [direction for _ in sizes]),
+        (paddle.sgn, None),
+        (paddle.angle, [1j * direction / size for size in sizes]),
+    ):
+        z.clear_grad()
+        out = function(z)
+        out.backward(paddle.ones_like(out))
+        assert np.isfinite(z.grad.numpy()).all()
+        if expected is not None:
+            np.testing.assert_allclose(z.grad.numpy(), np.array(expected, dtype), rtol=1e-5)

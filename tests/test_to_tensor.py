@@ -263,3 +263,13 @@ def test_an_array_is_a_copy_and_refuses_to_be_none() -> None:
     assert str(caught.value) == "__array__: expected copy=True or None, received False; a Tensor's values are copied"
     np.asarray(t)[0] = 5.0
     assert t.item() == 1.0
+
+
+@pytest.mark.parametrize("number", [1 / 3, 1e-300, 1e300, 3.7, 2**53 + 1, 1 / 3 + 1e-300j])
+def test_numbers_keep_their_digits_in_the_dtype_asked_for(number: complex) -> None:
+    for data in (number, [number], [[number], [1]], (number, 0)):
+        wide = paddle.to_tensor(data, dtype="complex128")
+        assert wide.flatten()[0].item() == complex(number)
+    if not isinstance(number, complex):
+        assert paddle.to_tensor([number], dtype="float64").item() == float(number)
+        assert paddle.to_tensor([number], dtype="bool").item() is True

@@ -92,7 +92,7 @@ def to_tensor(data: Any, dtype: DTypeLike | None = None, place: Any = None, stop
     """
     check_device(place, "place")
     wanted = None if dtype is None else convert_dtype(dtype)
-    array = _array_of(data)
+    array = _array_of(data, wanted is None)
     if wanted is not None and array.dtype != wanted.numpy:
         array = cast_array(array, wanted)
     tensor = tensor_from_array(np.array(array, order="C"), stop_gradient)
@@ -108,7 +108,8 @@ def cast_array(array: "np.ndarray[Any, Any]", dtype: DataType) -> "np.ndarray[An
     return array.astype(dtype.numpy)
 
 
-def _array_of(data: Any) -> "np.ndarray[Any, Any]":
+def _array_of(data: Any, defaults: bool) -> "np.ndarray[Any, Any]":
+    """The data as an array; with `defaults`, Python numbers in the dtypes that Paddle gives them, otherwise with all their digits."""
     if isinstance(data, Tensor):
         return data.impl.array
     if isinstance(data, np.ndarray):
@@ -118,9 +119,9 @@ def _array_of(data: Any) -> "np.ndarray[Any, Any]":
     if isinstance(data, np.generic):
         return _checked(np.asarray(data))
     if isinstance(data, (bool, int, float, complex)):
-        return _default_kind(np.array(data))
+        return _default_kind(np.array(data), defaults)
     if isinstance(data, (list, tuple)):
-        return _array_of_list(data)
+        return _array_of_list(data, defaults)
     if isinstance(data, memoryview) or hasattr(data, "__array__"):
         return _checked(np.asarray(data))
     raise TypeError(
@@ -128,8 +129,10 @@ def _array_of(data: Any) -> "np.ndarray[Any, Any]":
     )
 
 
-def _default_kind(array: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+def _default_kind(array: "np.ndarray[Any, Any]", defaults: bool) -> "np.ndarray[Any, Any]":
     """Python numbers' arrays in the dtypes that Paddle gives them."""
+    if not defaults:
+        return _checked(array)
     if array.dtype.kind == "f":
         return array.astype(get_default().numpy)
     if array.dtype.kind == "c":
@@ -146,7 +149,7 @@ def _checked(array: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
     return array
 
 
-def _array_of_list(data: Sequence[Any]) -> "np.ndarray[Any, Any]":
+def _array_of_list(data: Sequence[Any], defaults: bool) -> "np.ndarray[Any, Any]":
     dtypes: set[Any] = set()
     weak: list[Any] = []
     plain = _plain(data, dtypes, weak) if _holds_tensor(data) else data
@@ -158,7 +161,7 @@ def _array_of_list(data: Sequence[Any]) -> "np.ndarray[Any, Any]":
         # Python numbers beside tensors take the tensors' dtype where it can hold their kind.
         common = np.result_type(*dtypes, *weak) if not _has_bfloat16(dtypes) else next(iter(dtypes))
         return array.astype(common)
-    return _default_kind(array)
+    return _default_kind(array, defaults)
 
 
 def _has_bfloat16(dtypes: set[Any]) -> bool:
