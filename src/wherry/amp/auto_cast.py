@@ -6,7 +6,10 @@ from typing import Any
 
 from wherry.autograd.amp import AmpState
 from wherry.core import dtype as dt
-from wherry.core.state import set_amp_state
+from wherry.core.state import amp_state, set_amp_state
+
+# The dtype of the last auto_cast that was entered, which a GradScaler goes by.
+_last = {"dtype": "float32"}
 
 
 class auto_cast:
@@ -42,9 +45,11 @@ class auto_cast:
                 f"auto_cast: expected lists without common names, received {sorted(white & black)} in both"
             )
         self._state = AmpState(level, low, white, black) if enable and level != "O0" else None
+        self._dtype = low.name
         self._before: list[Any] = []
 
     def __enter__(self) -> None:
+        _last["dtype"] = self._dtype
         self._before.append(set_amp_state(self._state))
 
     def __exit__(self, *exception: object) -> None:
@@ -61,6 +66,26 @@ class auto_cast:
 
 autocast = auto_cast
 amp_guard = auto_cast
+
+
+def last_dtype() -> str:
+    """The dtype of the auto_cast that was entered last, "float32" before the first."""
+    return _last["dtype"]
+
+
+def is_autocast_enabled() -> bool:
+    """Whether this thread is inside an auto_cast that casts. Source: paddle.amp.is_autocast_enabled."""
+    return amp_state() is not None
+
+
+def get_autocast_dtype(device_type: str | None = None) -> str:
+    """The low dtype of the auto_cast around, "float16" outside of one. Source: paddle.amp.get_autocast_dtype."""
+    state = amp_state()
+    return "float16" if state is None else str(state.dtype.name)
+
+
+get_autocast_cpu_dtype = get_autocast_dtype
+get_autocast_gpu_dtype = get_autocast_dtype
 
 
 def is_float16_supported(device: str | None = None) -> bool:

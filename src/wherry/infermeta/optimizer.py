@@ -22,7 +22,8 @@ def merged_update(param: Metas, grad: Metas, *states: Metas | None) -> tuple[Any
         if meta.dtype is not dtype:
             raise TypeError(f"expected parameters of one dtype, received {param[0]!r} and {meta!r}")
         check("gradient", grad, i, meta, count)
-        if grad[i].dtype is not meta.dtype:
+        # Gradients of half parameters may be kept in float32 (amp.decorate with master_grad).
+        if grad[i].dtype is not meta.dtype and not (grad[i].dtype is dt.float32 and meta.dtype.itemsize == 2):
             raise TypeError(f"expected a gradient of the parameter's dtype {meta.dtype.name}, received {grad[i]!r}")
         for state in states:
             if state is not None:

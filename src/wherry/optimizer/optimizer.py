@@ -10,7 +10,7 @@ from wherry import _C_ops
 from wherry.autograd.inplace import write_value
 from wherry.autograd.structures import TensorBase
 from wherry.core import state as modes
-from wherry.core.dtype import bfloat16
+from wherry.core.dtype import bfloat16, float32
 from wherry.nn.clip import ClipGradBase
 from wherry.optimizer.lr import LRScheduler
 from wherry.regularizer import L2Decay, WeightDecayRegularizer
@@ -140,10 +140,10 @@ class Optimizer:
             by_dtype.setdefault(pair[0].impl.meta.dtype.name, []).append(pair)
         for alike in by_dtype.values():
             params = [p for p, _ in alike]
-            grads = [g if g.impl.meta.dtype is p.impl.meta.dtype else _C_ops.cast(g, p.dtype) for p, g in alike]
             self._prepare(group, params)
             slots = [self._slot(p, group) for p in params]
             masters = [s.master for s in slots] if slots[0].master is not None else None
+            grads = [_fitting(g, p, masters is not None) for p, g in alike]
             self._update(group, params, grads, slots, masters, [self._rate_of(p, rate) for p in params])
 
     def _prepare(self, group: dict[str, Any], params: list[Any]) -> None:
@@ -369,6 +369,14 @@ class Optimizer:
     def get_opti_var_name_list(self) -> list[str]:
         """Names of the state tensors there are."""
         return [t.name for slot in self._slots.values() for t in slot.states.values()]
+
+
+def _fitting(grad: Any, param: Any, has_master: bool) -> Any:
+    """A gradient in the dtype the update takes: the parameter's, or float32 beside a float32 copy of it."""
+    dtype = grad.impl.meta.dtype
+    if dtype is param.impl.meta.dtype or (has_master and dtype is float32):
+        return grad
+    return _C_ops.cast(grad, param.dtype)
 
 
 def _checked_rate(kind: str, rate: Any) -> Any:
