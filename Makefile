@@ -24,7 +24,7 @@ TORCH := .venv-oracle-torch
 
 PIP := -m pip install --quiet --disable-pip-version-check
 PYTEST := -m pytest -n $(JOBS) --dist worksteal $(ARGS)
-SOURCES := $(shell find src/wherry ops codegen -type f \( -name '*.py' -o -name '*.yaml' \) \
+SOURCES := $(shell find src ops -type f \( -name '*.py' -o -name '*.yaml' \) \
 	-not -path 'src/wherry/_generated/*' -not -name '_C_ops.py') setup.py trashcan.h pyproject.toml LICENSE
 
 .PHONY: help
@@ -67,7 +67,7 @@ $(TORCH)/.stamp: pyproject.toml setup.py
 
 .PHONY: build
 build: $(VENV)/.stamp ## Generate the code from ops/*.yaml
-	$(VENV)/bin/python -m codegen
+	$(VENV)/bin/python -m wherry_codegen
 
 .PHONY: test
 test: test-interpreted test-compiled ## All tests, interpreted, then compiled
@@ -89,8 +89,8 @@ demo: $(COMPILED)/.stamp ## Train on real images with the compiled wheel (SHORT=
 lint: build ## ruff, mypy --strict on the engine and the generator, the operation entries
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/mypy --strict --follow-imports=silent codegen src/wherry/core src/wherry/dispatch src/wherry/infermeta src/wherry/autograd
-	$(VENV)/bin/python -m codegen --check
+	$(VENV)/bin/mypy --strict --follow-imports=silent src/wherry_codegen src/wherry/core src/wherry/dispatch src/wherry/infermeta src/wherry/autograd
+	$(VENV)/bin/python -m wherry_codegen --check
 
 .PHONY: screenshots
 screenshots: build ## Take the pictures of docs/images in a real browser

@@ -15,9 +15,9 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 ROOT = Path(__file__).resolve().parent
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(ROOT / "src"))
 
-from codegen import build  # noqa: E402
+from wherry_codegen import build  # noqa: E402
 
 REQUIRED = os.environ.get("WHERRY_COMPILED") == "1"
 

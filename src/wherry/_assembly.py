@@ -10,7 +10,7 @@ try:
 except ImportError as error:
     raise ImportError(
         "wherry is not built: the code generated from ops/*.yaml is missing. In a checkout run `make build` "
-        "(or `python -m codegen` in its root); an installed package has it."
+        "(or `python -m wherry_codegen` in its root); an installed package has it."
     ) from error
 
 from wherry.autograd import operators

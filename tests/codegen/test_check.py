@@ -2,11 +2,11 @@
 
 import pytest
 
-from codegen.check import check
-from codegen.inventory import Inventory, RuleFunction, collect
-from codegen.lower import lower
-from codegen.model import Location, Problem
-from codegen.parse import ROOT, parse_text
+from wherry_codegen.check import check
+from wherry_codegen.inventory import Inventory, RuleFunction, collect
+from wherry_codegen.lower import lower
+from wherry_codegen.model import Location, Problem
+from wherry_codegen.parse import ROOT, parse_text
 
 TAIL = "  infer_meta : {func : M}\n  kernel : {func : k}\n"
 HEAD = "- op : a\n  args : (Tensor x, int n = 1)\n  output : Tensor(out)\n"
@@ -222,7 +222,7 @@ def test_a_module_that_does_not_import_is_all_that_is_reported() -> None:
 
 
 def test_the_operations_of_this_package_are_sound() -> None:
-    from codegen.build import build
+    from wherry_codegen.build import build
 
     inventory = collect(ROOT)
     assert {"add_grad_x", "multiply_grad_x"} <= inventory.rules.keys()

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 import wherry
-from codegen.__main__ import main
-from codegen.build import differing, leftovers, write
-from codegen.emit import emit
-from codegen.lower import lower
-from codegen.parse import parse_files
 from wherry import _C_ops
+from wherry_codegen.__main__ import main
+from wherry_codegen.build import differing, leftovers, write
+from wherry_codegen.emit import emit
+from wherry_codegen.lower import lower
+from wherry_codegen.parse import parse_files
 
 HERE = Path(__file__).parent
 EXPECTED = HERE / "expected"
@@ -80,9 +80,9 @@ def test_a_bad_entry_is_reported_and_the_others_are_generated(
 def test_check_fails_where_a_file_is_out_of_date(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("codegen.__main__.differing", lambda files, package: ["_C_ops.py"])
+    monkeypatch.setattr("wherry_codegen.__main__.differing", lambda files, package: ["_C_ops.py"])
     assert main(["--check"]) == 1
-    assert "src/wherry/_C_ops.py: out of date; run python -m codegen" in capsys.readouterr().err
+    assert "src/wherry/_C_ops.py: out of date; run python -m wherry_codegen" in capsys.readouterr().err
 
 
 def test_public_functions_have_signatures_and_docs() -> None:
@@ -107,7 +107,7 @@ def test_an_unbuilt_checkout_says_what_to_run() -> None:
         "try:\n    import wherry\nexcept ImportError as error:\n    print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert "python -m codegen" in done.stdout
+    assert "python -m wherry_codegen" in done.stdout
 
 
 if __name__ == "__main__":

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import wherry
-from codegen.check import check
-from codegen.emit import emit
-from codegen.lower import lower
-from codegen.parse import parse_text
 from wherry import _C_ops
 from wherry._generated import op_defs, raw_ops
 from wherry.dispatch.bind import register_rules
 from wherry.dispatch.kernel_factory import FLOAT, register
+from wherry_codegen.check import check
+from wherry_codegen.emit import emit
+from wherry_codegen.lower import lower
+from wherry_codegen.parse import parse_text
 
 TEXT = """
 - op : cube_sum

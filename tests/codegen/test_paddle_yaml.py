@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from codegen.lower import check_forward
-from codegen.model import Entry
-from codegen.parse import ROOT, read_file
+from wherry_codegen.lower import check_forward
+from wherry_codegen.model import Entry
+from wherry_codegen.parse import ROOT, read_file
 
 FOLDER = ROOT.parent / "shared" / "cases" / "paddle_yaml"
 COUNTS = {

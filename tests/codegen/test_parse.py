@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from codegen.literals import LiteralError, python_value
-from codegen.model import NO_DEFAULT, ArgType, CodegenError, Entry, KernelFunction, Location, Source
-from codegen.parse import parse_files, parse_text
+from wherry_codegen.literals import LiteralError, python_value
+from wherry_codegen.model import NO_DEFAULT, ArgType, CodegenError, Entry, KernelFunction, Location, Source
+from wherry_codegen.parse import parse_files, parse_text
 
 GRAMMAR = Path(__file__).with_name("grammar.yaml")
 

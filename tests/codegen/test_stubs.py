@@ -5,9 +5,9 @@ import inspect
 from pathlib import Path
 
 import wherry
-from codegen.stubs import annotation
 from wherry import api
 from wherry._generated import api_paddle
+from wherry_codegen.stubs import annotation
 
 PACKAGE = Path(wherry.__file__).parent
 

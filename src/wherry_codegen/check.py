@@ -4,9 +4,9 @@ import difflib
 import keyword
 from collections.abc import Iterable, Iterator
 
-from codegen.emit import public_names
-from codegen.inventory import Inventory
-from codegen.model import Entry, Location, Problem
+from wherry_codegen.emit import public_names
+from wherry_codegen.inventory import Inventory
+from wherry_codegen.model import Entry, Location, Problem
 
 
 def check(entries: list[Entry], inventory: Inventory | None = None) -> list[Problem]:

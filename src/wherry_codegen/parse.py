@@ -10,8 +10,8 @@ from pathlib import Path
 
 import yaml
 
-from codegen.literals import LiteralError, python_value
-from codegen.model import (
+from wherry_codegen.literals import LiteralError, python_value
+from wherry_codegen.model import (
     NO_DEFAULT,
     ArgType,
     Argument,
@@ -31,7 +31,7 @@ from codegen.model import (
 )
 
 _Loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 ELEMENT_TYPES = ("int", "int64_t", "float", "double", "bool", "str", "Scalar")
 # ViewChain is ours: how a view was made, handed through to the kernel as it is.

@@ -1,19 +1,19 @@
-"""`python -m codegen` writes the generated modules; `python -m codegen --check` fails where they or the entries are wrong."""
+"""`python -m wherry_codegen` writes the generated modules; `python -m wherry_codegen --check` fails where they or the entries are wrong."""
 
 import argparse
 import sys
 from pathlib import Path
 
-from codegen import stubs
-from codegen.build import build, differing, generate, leftovers
-from codegen.inventory import collect
-from codegen.model import Location, Problem
-from codegen.parse import ROOT
+from wherry_codegen import stubs
+from wherry_codegen.build import build, differing, generate, leftovers
+from wherry_codegen.inventory import collect
+from wherry_codegen.model import Location, Problem
+from wherry_codegen.parse import ROOT
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     """The command; returns its exit status. Sound entries are generated even where others are not."""
-    parser = argparse.ArgumentParser(prog="python -m codegen", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m wherry_codegen", description=__doc__)
     parser.add_argument(
         "--check",
         action="store_true",
@@ -36,7 +36,7 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
             sys.stderr.write(f"{result.problems[-1]}\n")
         old = differing(files, package) + leftovers(files, package)
         for name in old:
-            sys.stderr.write(f"src/wherry/{name}: out of date; run python -m codegen\n")
+            sys.stderr.write(f"src/wherry/{name}: out of date; run python -m wherry_codegen\n")
         sys.stdout.write(
             f"{len(result.entries)} operations, {len(result.problems)} problems, {len(old)} files out of date\n"
         )

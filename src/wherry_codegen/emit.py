@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from codegen.model import Argument, Entry
+from wherry_codegen.model import Argument, Entry
 
-HEADER = '"""{doc}\n\nGenerated from ops/*.yaml by `python -m codegen`: do not edit.\n"""\n'
+HEADER = '"""{doc}\n\nGenerated from ops/*.yaml by `python -m wherry_codegen`: do not edit.\n"""\n'
 WIDTH = 120
 
 # Annotations of the public functions, by argument type.

@@ -4,13 +4,13 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from codegen import stubs
-from codegen.check import check
-from codegen.emit import emit
-from codegen.inventory import Inventory
-from codegen.lower import lower
-from codegen.model import Entry, Problem
-from codegen.parse import ROOT, read_file
+from wherry_codegen import stubs
+from wherry_codegen.check import check
+from wherry_codegen.emit import emit
+from wherry_codegen.inventory import Inventory
+from wherry_codegen.lower import lower
+from wherry_codegen.model import Entry, Problem
+from wherry_codegen.parse import ROOT, read_file
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ rule. One that has only `invoke` becomes a rule that calls that operation.
 import re
 from dataclasses import replace
 
-from codegen.emit import HEADER, WIDTH
-from codegen.model import Argument, CallSpec, Entry, Problem, Signature
+from wherry_codegen.emit import HEADER, WIDTH
+from wherry_codegen.model import Argument, CallSpec, Entry, Problem, Signature
 
 RULES_IMPORTS = """\
 from typing import Any

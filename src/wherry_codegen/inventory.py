@@ -1,7 +1,7 @@
 """What the code offers to entries: derivative rules, InferMeta functions and kernels, found by importing their modules.
 
 They are imported without wherry's own `__init__` (which needs the generated code), in a process of their own, so that the
-generator can run in a checkout that has never been built. `python -m codegen.inventory SRC` prints the result as JSON.
+generator can run in a checkout that has never been built. `python -m wherry_codegen.inventory SRC` prints the result as JSON.
 """
 
 import importlib
@@ -15,8 +15,8 @@ import types
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from codegen.model import Location, Problem, shown
-from codegen.parse import ROOT
+from wherry_codegen.model import Location, Problem, shown
+from wherry_codegen.parse import ROOT
 
 PACKAGES = ("wherry.infermeta", "wherry.kernels.numpy", "wherry.grads")
 
@@ -41,8 +41,8 @@ class Inventory:
 
 def collect(root: Path) -> Inventory:
     """The inventory of the checkout at `root`."""
-    command = [sys.executable, "-m", "codegen.inventory", str(root / "src")]
-    done = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, text=True)
+    command = [sys.executable, "-m", "wherry_codegen.inventory", str(root / "src")]
+    done = subprocess.run(command, check=False, cwd=ROOT / "src", capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"could not look for rules and kernels:\n{done.stderr}")
     found = json.loads(done.stdout)

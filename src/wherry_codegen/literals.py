@@ -2,7 +2,7 @@
 
 import re
 
-from codegen.model import ArgType
+from wherry_codegen.model import ArgType
 
 _TOKEN = re.compile(
     r"""\s*(?:
