@@ -33,7 +33,7 @@ class WithoutSeams(ast.NodeTransformer):
         text = ast.unparse(node)
         if text == "STATE.observers == 0":
             return ast.copy_location(ast.Constant(True), node)
-        if text in ("STATE.observers != 0", "self.watching is not None"):
+        if text in ("STATE.observers != 0", "self.watching is not None", "engine.watching is not None"):
             return ast.copy_location(ast.Constant(False), node)
         return self.generic_visit(node)
 
@@ -79,22 +79,28 @@ def main() -> None:
     """Build, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--wherry-python", default=sys.executable)
-    parser.add_argument("--rounds", type=int, default=25)
+    parser.add_argument("--rounds", type=int, default=12)
+    parser.add_argument("--processes", type=int, default=5)
     options = parser.parse_args()
+    # Not resolved: a virtual environment's python is a link.
+    python = os.path.abspath(options.wherry_python)
     with tempfile.TemporaryDirectory() as name:
-        workers = {
-            "with": Worker("wherry", options.wherry_python, 1),
-            "without": Worker("wherry", build(Path(name), options.wherry_python), 1),
-        }
-        print(f"quickest of {options.rounds} rounds, with the seam / without it")
+        pythons = {"with": python, "without": build(Path(name), python)}
+        best = {(kind, case): float("inf") for kind in pythons for case in CASES}
+        # Where a process's memory lies makes some per cent too: several processes each.
+        for _ in range(options.processes):
+            workers = {kind: Worker("wherry", program, 1) for kind, program in pythons.items()}
+            for case in CASES:
+                for _ in range(options.rounds):
+                    for kind, worker in workers.items():
+                        best[kind, case] = min(best[kind, case], float(worker.ask(case)["seconds"]))
+            for worker in workers.values():
+                worker.close()
+        print(
+            f"quickest of {options.processes} processes with {options.rounds} rounds each, with the seam / without it"
+        )
         for case in CASES:
-            best = dict.fromkeys(workers, float("inf"))
-            for _ in range(options.rounds):
-                for kind, worker in workers.items():
-                    best[kind] = min(best[kind], float(worker.ask(case)["seconds"]))
-            print(f"{case:<12} {best['with'] / best['without']:.3f}", flush=True)
-        for worker in workers.values():
-            worker.close()
+            print(f"{case:<12} {best['with', case] / best['without', case]:.3f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -52,7 +52,10 @@ def with_rule():
 
 
 def test_an_operation_with_a_wrong_rule_is_named_with_input_and_line(with_rule):
-    with_rule("multiply", 1, lambda ops, x, out_grad: ops.scale(ops.multiply(out_grad, x), 1.5))
+    def wrong_rule(ops, x, out_grad):
+        return ops.scale(ops.multiply(out_grad, x), 1.5)
+
+    with_rule("multiply", 1, wrong_rule)
 
     def model(a, b):
         c = paddle.exp(a)
@@ -71,6 +74,7 @@ def test_an_operation_with_a_wrong_rule_is_named_with_input_and_line(with_rule):
         "    d = c * b",
         f"  y, element [0] = 0.3, output[0]: analytic {1.5 * c[0]:.6g}, numeric {c[0]:.6g}",
         f"  y, element [1] = -0.4, output[1]: analytic {1.5 * c[1]:.6g}, numeric {c[1]:.6g}",
+        f"  its derivative is defined at {line(wrong_rule, 0)}",
     ]
 
 

@@ -24,6 +24,11 @@ def _is_internal(filename: str) -> bool:
     return known
 
 
+def is_users(code: CodeType) -> bool:
+    """Whether code was written outside the package."""
+    return not _is_internal(code.co_filename)
+
+
 def user_frame() -> Any:
     """The innermost frame outside the package, or the innermost one where all are inside."""
     # No local may keep hold of this function's own frame: frame and local would keep each other, and the user's frame, alive.

@@ -10,7 +10,7 @@ from wherry.dispatch.op_def import OpDef, Rule
 from wherry.infermeta.registry import INFER_META
 
 # Rule name -> function, from every module that was handed to register_rules.
-_RULES: Final[dict[str, Any]] = {}
+RULES: Final[dict[str, Any]] = {}
 
 
 def register_rules(module: Any) -> None:
@@ -18,7 +18,7 @@ def register_rules(module: Any) -> None:
     for name, value in vars(module).items():
         # A compiled function is a built-in one to Python.
         if inspect.isroutine(value) and value.__module__ == module.__name__:
-            _RULES[name] = value
+            RULES[name] = value
 
 
 def import_package(package: str) -> list[Any]:
@@ -76,12 +76,12 @@ def _all_wanted(op: OpDef) -> list[str]:
 
 def find_rule(op: OpDef, name: str) -> Rule:
     """The rule of that name, bound to the operation."""
-    if name not in _RULES:
+    if name not in RULES:
         raise NotImplementedError(
             f"no derivative rule {name} is registered for {op.name} ({op.location}); "
-            "write it in wherry/grads/ or pass it to register_rules"
+            "write it in wherry/grads/, or register yours with wherry.library.rule"
         )
-    return make_rule(op, _RULES[name])
+    return make_rule(op, RULES[name])
 
 
 def bind(op: OpDef) -> None:

@@ -10,10 +10,11 @@ from wherry.autograd.gradcheck.comparison import Comparison, compare_directions,
 from wherry.autograd.gradcheck.gradient_of import second_order
 from wherry.autograd.gradcheck.problem import GradcheckError, Problem, Settings, output_list, tensor_over
 from wherry.autograd.gradcheck.report import finding_text
-from wherry.autograd.history import grad_node_of
+from wherry.autograd.history import REGISTRY, grad_node_of
 from wherry.autograd.run import on_the_way
 from wherry.autograd.structures import RETAIN_GRAD, GradNodeBase, TensorBase
 from wherry.core.observer import observing
+from wherry.core.where import definition, describe, is_users
 
 # Up to so many elements of a call's inputs each is compared; beyond it a random direction is followed to an element.
 _ALL_ELEMENTS: Final = 64
@@ -37,7 +38,20 @@ class FaultyCall:
         lines = [f"most likely at fault: {what}{self.operation} at {self.line}"]
         if self.line.source:
             lines.append(f"    {self.line.source}")
-        return "\n".join(lines + [f"  {detail}" for detail in self.details])
+        lines += [f"  {detail}" for detail in self.details]
+        derivative = users_derivative(self.operation)
+        return "\n".join([*lines, f"  its derivative is defined at {derivative}"] if derivative else lines)
+
+
+def users_derivative(operation: str) -> str:
+    """Where the derivative of an operation is defined, where that is in the user's code."""
+    op = REGISTRY.ops.get(operation)
+    for rule in [op.joint_rule, *op.rules] if op is not None else []:
+        if rule is not None:
+            code = definition(rule.function)[1]
+            if code is not None and is_users(code):
+                return describe(code, 0)
+    return ""
 
 
 @dataclass
