@@ -1,7 +1,7 @@
 """`make bench-seams`: what the observer seam costs while nobody listens: this wheel beside one built without it.
 
 The other wheel comes from a copy of the sources from which every question "does anyone observe?" is taken out. Both are timed in turns, in
-processes of their own; the table has the ratio of the quickest times, which noise of the machine can only raise.
+processes of their own; the table has the ratio of the quickest times, which noise of the machine can only raise. Writes docs/benchmark-seam.md.
 """
 
 import argparse
@@ -14,9 +14,21 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from bench.cases import CASES as CASE_TITLES
 from bench.run import ROOT, Worker
 
 CASES = ("add", "add_grad", "matmul_grad", "chain_100", "fan_out", "mlp", "gpt")
+
+PAGE = """\
+# What the observer seam costs
+
+Made by `make bench-seams` (bench/seams.py). Everything that watches the engine listens at one seam (core/observer.py). Here the compiled wheel is timed beside one built from the same sources
+with every question "does anyone listen?" taken out, while nobody listens: quickest of {processes} processes with {rounds} rounds each.
+
+| case | with the seam / without it |
+| --- | ---: |
+{rows}
+"""
 
 
 class WithoutSeams(ast.NodeTransformer):
@@ -96,11 +108,10 @@ def main() -> None:
                         best[kind, case] = min(best[kind, case], float(worker.ask(case)["seconds"]))
             for worker in workers.values():
                 worker.close()
-        print(
-            f"quickest of {options.processes} processes with {options.rounds} rounds each, with the seam / without it"
-        )
-        for case in CASES:
-            print(f"{case:<12} {best['with', case] / best['without', case]:.3f}", flush=True)
+        lines = [f"| {CASE_TITLES[case][0]} | {best['with', case] / best['without', case]:.3f} |" for case in CASES]
+        text = PAGE.format(processes=options.processes, rounds=options.rounds, rows="\n".join(lines))
+        (ROOT / "docs" / "benchmark-seam.md").write_text(text, encoding="utf-8")
+        print(text)
 
 
 if __name__ == "__main__":
