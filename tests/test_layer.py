@@ -285,6 +285,31 @@ def test_copies_share_nothing():
     assert back.weight.name == net.first.weight.name
 
 
+class Keeps(nn.Layer):
+    """Keeps results of its forward pass, as layers do for a loss or a plot."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(2, 2)
+
+    def forward(self, x):
+        self.hidden = self.inner(x)
+        self.seen = [self.hidden * 2.0]
+        return self.hidden.sum()
+
+
+def test_a_used_layer_that_keeps_results_is_copied():
+    net = Keeps()
+    net(paddle.ones([1, 2])).backward()
+    twin = copy.deepcopy(net)
+    np.testing.assert_array_equal(twin.hidden.numpy(), net.hidden.numpy())
+    np.testing.assert_array_equal(twin.seen[0].numpy(), net.seen[0].numpy())
+    assert twin.hidden is not net.hidden and not np.shares_memory(twin.hidden.impl.array, net.hidden.impl.array)
+    twin(paddle.ones([1, 2])).backward()
+    np.testing.assert_array_equal(twin.inner.weight.grad.numpy(), np.full((2, 2), 1.0))
+    np.testing.assert_array_equal(net.inner.weight.grad.numpy(), np.full((2, 2), 1.0))
+
+
 def test_gradients_are_cleared():
     net = Net()
     net(paddle.randn([4, 2])).sum().backward()

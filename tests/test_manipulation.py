@@ -200,6 +200,21 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], tuple[str, ...]]] =
     "flip twice": (lambda: a().flip([0, 0]), ValueError, ("[0, 0]",)),
     "roll": (lambda: a().roll([1, 2], 0), ValueError, ("[1, 2]",)),
     "slice": (lambda: paddle.slice(a(), [2], [0], [1]), ValueError, ("2",)),
+    "slice_scatter lengths": (
+        lambda: a().slice_scatter(paddle.ones([2, 1], dtype="float64"), [0, 1], [0], [2], [1]),
+        ValueError,
+        ("[0, 1]", "[0]"),
+    ),
+    "slice_scatter strides": (
+        lambda: a().slice_scatter(paddle.ones([2, 3], dtype="float64"), [0, 1], [0, 0], [2, 3], [1]),
+        ValueError,
+        ("[0, 1]", "[1]"),
+    ),
+    "strided_slice lengths": (
+        lambda: paddle.strided_slice(a(), [0, 1], [0, 0], [2, 3], [1]),
+        ValueError,
+        ("[0, 1]", "[1]"),
+    ),
     "slice lengths": (lambda: paddle.slice(a(), [0, 1], [0], [1]), ValueError, ("[0, 1]", "[0]")),
     "strided_slice": (lambda: paddle.strided_slice(a(), [0], [0], [1], [0]), ValueError, ("0",)),
     "crop": (lambda: paddle.crop(a(), [2, 3], [0, 1]), ValueError, ("[2, 3]", "[0, 1]")),
