@@ -254,7 +254,7 @@ ROWS = (
             Case(((2, 3, 2, 2),), {"axis": 1, "size": 2, "step": 1, "shape": (2, 4, 2)}),
         ),
         tensor_unfold_grad,
-        FLOATS + COMPLEX,
+        (*FLOATS, *COMPLEX, "int64"),
         grad_dtypes=BOTH,
     ),
 )

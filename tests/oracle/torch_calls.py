@@ -1,9 +1,14 @@
 """The operations of the table in torch, by name; and why those that are not there have no counterpart."""
 
-from tests.oracle import torch_elementwise, torch_linalg, torch_shapes
+from tests.oracle import torch_elementwise, torch_linalg, torch_shapes, torch_special
 from tests.oracle.torch_call import TorchCall
 
-CALLS: dict[str, TorchCall] = {**torch_elementwise.CALLS, **torch_shapes.CALLS, **torch_linalg.CALLS}
+CALLS: dict[str, TorchCall] = {
+    **torch_elementwise.CALLS,
+    **torch_shapes.CALLS,
+    **torch_linalg.CALLS,
+    **torch_special.CALLS,
+}
 
 DRAW = "a draw: torch's numbers are others"
 RULE = "a part of wherry's own derivative rules"
@@ -12,11 +17,12 @@ WITHOUT: dict[str, list[str]] = {
     DRAW: """bernoulli bernoulli_inplace binomial cauchy_inplace dropout exponential_inplace gaussian gaussian_inplace geometric_inplace
         log_normal_inplace multinomial poisson randint randint_inplace randperm standard_gamma truncated_gaussian_random uniform
         uniform_inplace""".split(),
-    RULE: """fft_scale_doubled put_along_axis_grad put_along_axis_order scatter_grad setitem_advanced_grad view_replay view_replay_grad
+    RULE: """bessel_i gamma_density sinc_derivative fft_scale_doubled put_along_axis_grad put_along_axis_order scatter_grad setitem_advanced_grad view_replay view_replay_grad
         view_scatter""".split(),
     UPDATE: """merged_adadelta_ merged_adagrad_ merged_adam_ merged_adamax_ merged_lamb_ merged_momentum_ merged_rmsprop_ merged_sgd_
         packed_adam_ update_running_""".split(),
     "takes statistics that torch keeps to itself; the gradient of the operation is compared": "batch_norm_grad layer_norm_grad".split(),
+    "torch has no such operation on graphs": "graph_sample_neighbors reindex_graph".split(),
     "its values are arbitrary": "empty empty_like".split(),
 }
 # name: why there is no call in torch.

@@ -510,6 +510,11 @@ class Tensor(_TensorBase):
     def __bool__(self) -> bool:
         return bool(self._one("bool"))
 
+    # Python 2's names, which Paddle's tensors have too.
+    __nonzero__ = __bool__
+    __div__ = NativeTensor.__truediv__
+    __rdiv__ = NativeTensor.__rtruediv__
+
     def __float__(self) -> float:
         return float(self._one("float"))
 

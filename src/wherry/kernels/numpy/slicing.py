@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from wherry.dispatch.kernel_factory import ALL, FLOATING_OR_COMPLEX, kernel
+from wherry.dispatch.kernel_factory import ALL, FLOATING_OR_COMPLEX, NUMERIC, kernel
 from wherry.infermeta.slicing import pad_pairs, padded, slice_key
 from wherry.kernels.numpy.common import Array
 from wherry.kernels.numpy.scatter import add_at
@@ -141,7 +141,7 @@ def tensor_unfold(input: Array, axis: int, size: int, step: int) -> Array:
     return np.lib.stride_tricks.as_strided(input, dims, steps)
 
 
-@kernel("tensor_unfold_grad", FLOATING_OR_COMPLEX)
+@kernel("tensor_unfold_grad", NUMERIC)
 def tensor_unfold_grad(grad: Array, axis: int, size: int, step: int, shape: tuple[int, ...]) -> Array:
     """The gradients of all windows over an element added up."""
     result = np.zeros(shape, grad.dtype)

@@ -1,0 +1,5 @@
+"""Audio features. Source: paddle.audio."""
+
+from wherry.audio import functional
+
+__all__ = ["functional"]
