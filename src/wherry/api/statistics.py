@@ -291,7 +291,7 @@ def histogramdd(
             counts = _C_ops.divide(
                 counts, _C_ops.reshape(widths, tuple(-1 if i == axis else 1 for i in range(dimensions)))
             )
-    return counts, edges
+    return counts, fixed
 
 
 def _between(edge: Tensor) -> Tensor:
