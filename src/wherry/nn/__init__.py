@@ -118,6 +118,18 @@ from wherry.nn.layer.transformer import (
     TransformerEncoder,
     TransformerEncoderLayer,
 )
+from wherry.nn.layer.vision import (
+    ChannelShuffle,
+    Fold,
+    FractionalMaxPool2D,
+    FractionalMaxPool3D,
+    LPPool1D,
+    LPPool2D,
+    MaxUnPool1D,
+    MaxUnPool2D,
+    MaxUnPool3D,
+    Unfold,
+)
 
 # The names PyTorch users know, which Paddle has too.
 Module = Layer
@@ -158,6 +170,7 @@ __all__ = [
     "BatchNorm3D",
     "Bilinear",
     "CELU",
+    "ChannelShuffle",
     "ClipGradByGlobalNorm",
     "ClipGradByNorm",
     "ClipGradByValue",
@@ -177,6 +190,9 @@ __all__ = [
     "ELU",
     "Embedding",
     "Flatten",
+    "Fold",
+    "FractionalMaxPool2D",
+    "FractionalMaxPool3D",
     "GELU",
     "GLU",
     "GroupNorm",
@@ -191,6 +207,8 @@ __all__ = [
     "InstanceNorm3D",
     "KLDivLoss",
     "L1Loss",
+    "LPPool1D",
+    "LPPool2D",
     "Layer",
     "LayerDict",
     "LayerList",
@@ -204,6 +222,9 @@ __all__ = [
     "MaxPool1D",
     "MaxPool2D",
     "MaxPool3D",
+    "MaxUnPool1D",
+    "MaxUnPool2D",
+    "MaxUnPool3D",
     "Maxout",
     "Mish",
     "Module",
@@ -245,6 +266,7 @@ __all__ = [
     "TransformerEncoder",
     "TransformerEncoderLayer",
     "Unflatten",
+    "Unfold",
     "Upsample",
     "ZeroPad1D",
     "ZeroPad2D",
