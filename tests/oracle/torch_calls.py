@@ -1,6 +1,6 @@
 """The operations of the table in torch, by name; and why those that are not there have no counterpart."""
 
-from tests.oracle import torch_elementwise, torch_linalg, torch_shapes, torch_special
+from tests.oracle import torch_elementwise, torch_linalg, torch_shapes, torch_special, torch_vision
 from tests.oracle.torch_call import TorchCall
 
 CALLS: dict[str, TorchCall] = {
@@ -8,6 +8,7 @@ CALLS: dict[str, TorchCall] = {
     **torch_shapes.CALLS,
     **torch_linalg.CALLS,
     **torch_special.CALLS,
+    **torch_vision.CALLS,
 }
 
 DRAW = "a draw: torch's numbers are others"
@@ -24,6 +25,9 @@ WITHOUT: dict[str, list[str]] = {
     "takes statistics that torch keeps to itself; the gradient of the operation is compared": "batch_norm_grad layer_norm_grad".split(),
     "torch has no such operation on graphs": "graph_sample_neighbors reindex_graph".split(),
     "its values are arbitrary": "empty empty_like".split(),
+    "torch places the windows by another formula": ["fractional_max_pool"],
+    "of torchvision, or of Paddle alone; the reference goes box by box": """box_coder distribute_fpn_proposals generate_proposals matrix_nms nms
+        prior_box psroi_pool psroi_pool_grad roi_align roi_align_grad roi_pool yolo_box yolo_targets""".split(),
 }
 # name: why there is no call in torch.
 NOT_IN_TORCH = {op: reason for reason, ops in WITHOUT.items() for op in ops}

@@ -339,7 +339,7 @@ def cummin(
 
 def count_nonzero(x: Tensor, axis: AxisLike = None, keepdim: bool = False, name: str | None = None) -> Tensor:
     """How many elements over the axes are not zero (int64). Source: paddle.count_nonzero."""
-    return _C_ops.sum(_C_ops.cast(_C_ops.not_equal(x, 0), "int64"), axes_of(axis), None, keepdim)
+    return _C_ops.sum(_C_ops.cast(_C_ops.cast(x, "bool"), "int64"), axes_of(axis), None, keepdim)
 
 
 def nansum(
