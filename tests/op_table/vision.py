@@ -200,6 +200,7 @@ _FOLD = (
     Case(((2, 12, 9),), {"output_sizes": (4, 5), **_UNFOLD[0].attrs}),
     Case(((1, 4, 10),), {"output_sizes": (5, 4), **_UNFOLD[1].attrs}),
 )
+_BOTH = ("float64", "complex128")
 _BAGS = np.array([[0, 2, -1], [1, 1, 3], [-1, -1, -1], [3, 0, 2]])
 _BOXES = np.array([[0.3, 0.7, 4.2, 3.1], [1.0, -1.5, 2.9, 6.4], [2.2, 1.1, 2.6, 1.3]])
 _TURNED = np.array([[3.0, 2.0, 1.0, 1.0], [-9.0, -9.0, -7.0, -7.0], [0.0, 0.0, 3.0, 2.0]])
@@ -216,23 +217,32 @@ _GIVEN = {
 _SHAPED = {"empty": "an attribute tells a shape, which emptied inputs do not fit"}
 
 ROWS = (
-    Row("unfold", _UNFOLD, unfold, (*FLOATS, "int32", "float16", "bfloat16", "complex128")),
-    Row("fold", _FOLD, fold, (*FLOATS, "float16"), exempt=_SHAPED),
+    Row("unfold", _UNFOLD, unfold, (*FLOATS, "int32", "float16", "bfloat16", "complex128"), grad_dtypes=_BOTH),
+    Row("fold", _FOLD, fold, (*FLOATS, "float16", "complex128"), grad_dtypes=_BOTH, exempt=_SHAPED),
     Row(
         "embedding_bag",
         (Case((_BAGS, (4, 3), (4, 3))), Case((np.empty((0, 2), np.int64), (4, 3), (0, 2)))),
         bag,
         (*FLOATS, "float16", "complex128"),
-        grad_dtypes=("float64", "complex128"),
+        grad_dtypes=_BOTH,
         exempt=_SHAPED,
     ),
     Row(
         "embedding_bag_grad_weight",
         (Case((_BAGS, (4, 3), (4, 2)), {"rows": 5}),),
         bag_grad_weight,
+        (*FLOATS, "complex128"),
+        grad_dtypes=_BOTH,
         exempt=_SHAPED,
     ),
-    Row("embedding_bag_grad_samples", (Case((_BAGS, (5, 2), (4, 2))),), bag_grad_samples, exempt=_SHAPED),
+    Row(
+        "embedding_bag_grad_samples",
+        (Case((_BAGS, (5, 2), (4, 2))),),
+        bag_grad_samples,
+        (*FLOATS, "complex128"),
+        grad_dtypes=_BOTH,
+        exempt=_SHAPED,
+    ),
     Row(
         "fractional_max_pool",
         (

@@ -1,8 +1,9 @@
 """Boxes of object detection: overlap, suppression, proposals, coding. A box is (left, top, right, bottom).
 
-Suppression is sequential by nature: it has one step for each box that is kept, and each step looks at all boxes that are left.
+Suppression is sequential by nature: it has one step for each box, but what the steps look at is worked out for a block of boxes at a time.
 """
 
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -14,6 +15,8 @@ from wherry.kernels.numpy.common import Array, in_float32
 Floats = tuple[float, ...]
 # The largest growth of a box by its delta, as in Detectron.
 _LARGEST: Final = float(np.log(1000.0 / 16.0))
+# Boxes that suppression works on at a time.
+_BLOCK: Final = 64
 
 
 def _area(boxes: Array, offset: float) -> Array:
@@ -31,31 +34,52 @@ def _overlap(boxes: Array, others: Array, offset: float) -> Array:
     return np.where(apart, 0, common / (_area(boxes, offset) + _area(others, offset) - common))
 
 
+def _kept(boxes: Array, collides: Callable[[Array, Array], Array]) -> Array:
+    """The places of the boxes that collide with no earlier kept box.
+
+    A block of boxes is compared with itself and its kept ones with all that are left, so that the sequential part is a row of bools for
+    each box of a block.
+    """
+    left = np.arange(boxes.shape[0])
+    found: list[Array] = [left[:0]]
+    while left.size:
+        head, left = left[:_BLOCK], left[_BLOCK:]
+        hit = collides(boxes[head][:, None], boxes[head][None])
+        alive = np.ones(head.size, np.bool_)
+        for i in range(head.size):
+            if alive[i]:
+                alive[i + 1 :] &= ~hit[i, i + 1 :]
+        head = head[alive]
+        found.append(head)
+        if left.size:
+            left = left[~collides(boxes[head][:, None], boxes[left][None]).any(axis=0)]
+    return np.concatenate(found)
+
+
 @kernel("nms", FLOAT)
 def nms(x: Array, threshold: float) -> Array:
     """The places of the boxes that overlap no earlier kept box by more than the threshold."""
-    left = np.arange(x.shape[0])
-    boxes = x.astype(np.float32) if x.dtype.itemsize == 2 else x
-    kept: list[int] = []
-    while left.size:
-        kept.append(int(left[0]))
-        size = np.maximum(np.minimum(boxes[1:, 2:], boxes[0, 2:]) - np.maximum(boxes[1:, :2], boxes[0, :2]), 0)
-        common = size.prod(axis=1)
-        area = (boxes[:, 2:] - boxes[:, :2]).prod(axis=1)
-        good = ~(common / (area[1:] + area[0] - common) > np.float32(threshold))
-        left, boxes = left[1:][good], boxes[1:][good]
-    return np.array(kept, np.int64)
+
+    def collides(a: Array, b: Array) -> Array:
+        width, height = (np.minimum(a[..., i + 2], b[..., i + 2]) - np.maximum(a[..., i], b[..., i]) for i in (0, 1))
+        common = np.maximum(width, 0) * np.maximum(height, 0)
+        areas = (a[..., 2:] - a[..., :2]).prod(axis=-1) + (b[..., 2:] - b[..., :2]).prod(axis=-1)
+        return np.asarray(common / (areas - common) > np.float32(threshold))
+
+    return _kept(x.astype(np.float32) if x.dtype.itemsize == 2 else x, collides)
 
 
 def _suppressed(boxes: Array, threshold: float, eta: float, offset: float) -> Array:
     """The places of kept boxes; with eta below 1 the threshold, while above 0.5, shrinks by it with each of them."""
+    if eta >= 1 or threshold <= 0.5:
+        return _kept(boxes, lambda a, b: ~(_overlap(a, b, offset) <= threshold))
     left = np.arange(boxes.shape[0])
     most = np.zeros(left.size, boxes.dtype)
     kept: list[int] = []
     while left.size:
         kept.append(int(left[0]))
         most = np.maximum(most[1:], _overlap(boxes[0], boxes[1:], offset))
-        if eta < 1 and threshold > 0.5:
+        if threshold > 0.5:
             threshold *= eta
         good = most <= threshold
         left, boxes, most = left[1:][good], boxes[1:][good], most[good]
