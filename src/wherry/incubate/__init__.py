@@ -3,7 +3,7 @@
 import importlib
 from typing import Any
 
-_PARTS = ("autograd", "distributed")
+_PARTS = ("autograd", "distributed", "nn")
 # name: the module that has it.
 _FUNCTIONS = {
     "graph_reindex": "graph",
