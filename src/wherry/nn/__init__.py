@@ -2,7 +2,7 @@
 
 from wherry.api.param_attr import ParamAttr
 from wherry.api.parameter import EagerParamBase as Parameter
-from wherry.nn import functional, initializer, utils
+from wherry.nn import functional, initializer, quant, utils
 from wherry.nn.clip import ClipGradByGlobalNorm, ClipGradByNorm, ClipGradByValue
 from wherry.nn.layer.activation import (
     CELU,
@@ -273,5 +273,6 @@ __all__ = [
     "ZeroPad3D",
     "functional",
     "initializer",
+    "quant",
     "utils",
 ]

@@ -3,6 +3,7 @@
 from wherry import _C_ops
 from wherry.core import dtype as dt
 from wherry.core.dtype import DataType
+from wherry.nn.quant.rounding import round_away_from_zero
 from wherry.tensor.tensor import Tensor
 
 ROUND_TO_EVEN = 0
@@ -25,12 +26,6 @@ def check_floating(x: Tensor, function: str) -> None:
         raise TypeError(
             f"{function}: expected a floating-point tensor, received {x.dtype.name}; cast it with .astype('float32')"
         )
-
-
-def round_away_from_zero(x: Tensor) -> Tensor:
-    """The nearest integers, halves away from zero; exact where x + 0.5 would round."""
-    whole = _C_ops.trunc(x)
-    return _C_ops.add(whole, _C_ops.trunc(_C_ops.scale(_C_ops.subtract(x, whole), 2.0, 0.0, True)))
 
 
 def quantized(x: Tensor, scale: float, round_type: int, max_bound: float, min_bound: float, function: str) -> Tensor:
