@@ -35,7 +35,7 @@ from wherry.core.dtype import (
 _assembly.finish(globals())
 
 # Subpackages that few programs use: imported when they are named.
-_LATE = ("audio", "distributed", "geometric", "incubate", "inspect", "library", "signal")
+_LATE = ("audio", "distributed", "geometric", "incubate", "inspect", "library", "signal", "sparse")
 
 
 def __getattr__(name: str) -> _Any:

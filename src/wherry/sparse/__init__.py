@@ -1,0 +1,72 @@
+"""Functions of sparse tensors. Source: paddle.sparse."""
+
+from wherry.api.sparse_tensor import SparseCooTensor, SparseCsrTensor
+from wherry.sparse import nn
+from wherry.sparse.binary import add, divide, is_same_shape, mask_as, multiply, subtract
+from wherry.sparse.creation import sparse_coo_tensor, sparse_csr_tensor
+from wherry.sparse.matmul import addmm, masked_matmul, matmul, mv
+from wherry.sparse.shape import reshape, slice, sum, transpose
+from wherry.sparse.unary import (
+    abs,
+    asin,
+    asinh,
+    atan,
+    atanh,
+    cast,
+    coalesce,
+    deg2rad,
+    expm1,
+    isnan,
+    log1p,
+    neg,
+    pow,
+    rad2deg,
+    sin,
+    sinh,
+    sqrt,
+    square,
+    tan,
+    tanh,
+)
+
+__all__ = [
+    "SparseCooTensor",
+    "SparseCsrTensor",
+    "abs",
+    "add",
+    "addmm",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "cast",
+    "coalesce",
+    "deg2rad",
+    "divide",
+    "expm1",
+    "is_same_shape",
+    "isnan",
+    "log1p",
+    "mask_as",
+    "masked_matmul",
+    "matmul",
+    "multiply",
+    "mv",
+    "neg",
+    "nn",
+    "pow",
+    "rad2deg",
+    "reshape",
+    "sin",
+    "sinh",
+    "slice",
+    "sparse_coo_tensor",
+    "sparse_csr_tensor",
+    "sqrt",
+    "square",
+    "subtract",
+    "sum",
+    "tan",
+    "tanh",
+    "transpose",
+]
