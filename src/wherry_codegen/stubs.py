@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy
 import wherry
+import wherry.api.sparse_tensor
 from wherry.autograd.operators import NativeTensor
 from wherry.core.dtype import DataType
 from wherry.core.place import Place

@@ -30,7 +30,7 @@ class SparseTensor:
     A sparse tensor counts as a Tensor for isinstance, as in Paddle, but has none of the memory that operations of dense tensors take.
     """
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> Any:
         """Tensor, which isinstance asks for after the type."""
         return Tensor

@@ -8,6 +8,7 @@ import numpy as np
 from wherry import _C_ops
 from wherry.api.sparse_tensor import (
     SparseCooTensor,
+    SparseCsrTensor,
     SparseTensor,
     coo_at,
     gathered_sum,
@@ -131,7 +132,7 @@ def addmm(
     Raises ValueError for shapes that do not fit, TypeError for different kinds. Source: paddle.sparse.addmm.
     """
     product: Any = matmul(x, y)
-    if isinstance(product, SparseTensor):
+    if isinstance(product, (SparseCooTensor, SparseCsrTensor)):
         return add(multiply(product, float(alpha)), multiply(sparse_of(input, "addmm", "input"), float(beta)))
     if isinstance(input, SparseTensor) or input.shape != product.shape:
         raise ValueError(

@@ -1,6 +1,7 @@
 """Attention at the positions of a sparse mask. Source: paddle.sparse.nn.functional.attention."""
 
 import math
+from typing import Any
 
 from wherry import _C_ops
 from wherry.api.sparse_tensor import SparseCsrTensor, taken
@@ -55,7 +56,8 @@ def attention(
     weights = softmax(scores)
     if kept is not None:
         weights = weights.with_values(_C_ops.multiply(weights.values(), _C_ops.cast(kept, weights.dtype)))
-    return _C_ops.reshape(matmul(weights, v), tuple(query.shape))
+    out: Any = matmul(weights, v)
+    return _C_ops.reshape(out, tuple(query.shape))
 
 
 def _lowest(values: Tensor) -> float:
