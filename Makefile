@@ -118,6 +118,10 @@ oracle: build $(ORACLE)/.stamp $(TORCH)/.stamp ## Compare behaviour with real Pa
 			--oracle paddle --impl wherry --jobs $(JOBS); \
 	fi
 
+.PHONY: properties
+properties: $(COMPILED)/.stamp ## Properties over random shapes, dtypes, axes and strides, EXAMPLES=2000 of each
+	WHERRY_EXAMPLES=$(or $(EXAMPLES),2000) $(COMPILED)/bin/python $(PYTEST) tests/properties
+
 .PHONY: verification
 verification: build ## Write docs/verification.md, what the suites check of every operation
 	$(VENV)/bin/python -m tests.verification

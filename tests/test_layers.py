@@ -32,11 +32,11 @@ DEFERRED = {
 UPPER = (
     "tensor",
     "_assembly",
+    "library",
     # The public functions are one layer in several modules.
     ("api", "utils", "linalg", "fft", "signal"),
     ("framework", "device", "regularizer"),
     "base",
-    "amp",
     "nn",
     (
         "optimizer",
@@ -52,6 +52,7 @@ UPPER = (
         "audio",
         "geometric",
     ),
+    "amp",
     "incubate",
     "inspect",
     "hapi",
