@@ -101,9 +101,16 @@ def graph(
 @app.command()
 def ops(
     pattern: Annotated[str, typer.Argument(help="A part of the name, or a pattern with * and ?.")] = "",
+    coverage: Annotated[
+        bool,
+        typer.Option("--coverage", help="Instead the Paddle APIs that real models call, and how far each is served."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """List the operations: arguments, outputs, in-place twin, views, derivatives, AMP list."""
+    if coverage:
+        print_coverage(pattern, as_json)
+        return
     import wherry._assembly  # noqa: F401  (loads the operations)
     from wherry._generated.op_defs import OPS
 
@@ -122,6 +129,28 @@ def ops(
         marks += [f"AMP: {e['amp']}"] if e["amp"] else []
         typer.echo(f"{e['op']}({', '.join(e['arguments'])}) -> {', '.join(e['outputs'])}\n    {'; '.join(marks)}")
     typer.echo(f"{len(entries)} operations")
+
+
+def print_coverage(pattern: str, as_json: bool) -> None:
+    """The table of docs/coverage.md, or the APIs of it that match."""
+    text = (Path(__file__).parent / "coverage.tsv").read_text(encoding="utf-8")
+    columns, *rows = [line.split("\t") for line in text.splitlines()]
+    chosen = [dict(zip(columns, row)) for row in rows if matches(row[1], pattern)]
+    if not chosen:
+        typer.echo(f"wherry ops: no API matches {pattern!r}", err=True)
+        raise typer.Exit(1)
+    if as_json:
+        typer.echo(json.dumps(chosen))
+        return
+    for e in chosen:
+        marks = [f"{e['calls']} calls run"] if e["calls"] != "-" else []
+        marks += [e["dtypes"]] if e["dtypes"] != "-" else []
+        marks += [f"derivatives checked to order {e['order']}"] if e["order"] != "-" else []
+        marks += [f"in place as {e['in place']}"] if e["in place"] != "-" else []
+        marks += ["a view"] if e["view"] != "-" else []
+        typer.echo(f"{e['rank']:>4} {e['api']}: {e['status']}" + "".join(f"; {m}" for m in marks))
+    served = sum(e["status"] == "yes" for e in chosen)
+    typer.echo(f"{served} of {len(chosen)} APIs are served")
 
 
 def matches(name: str, pattern: str) -> bool:
