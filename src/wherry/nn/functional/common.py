@@ -14,6 +14,7 @@ __all__ = [
     "dropout",
     "dropout2d",
     "dropout3d",
+    "feature_alpha_dropout",
     "linear",
     "pixel_shuffle",
     "pixel_unshuffle",
@@ -102,22 +103,40 @@ def dropout3d(
     return _dropout_channels(x, p, training, data_format, 3)
 
 
-def alpha_dropout(x: Tensor, p: float = 0.5, training: bool = True, name: str | None = None) -> Tensor:
-    """Dropout that keeps mean and variance of self-normalising activations.
-
-    Raises ValueError for p outside [0, 1]. Source: paddle.nn.functional.alpha_dropout.
-    """
+def _alpha_dropout(x: Tensor, p: float, training: bool, shape: tuple[int, ...], name: str) -> Tensor:
+    """Dropout to the activation's lower limit, then a linear map that brings mean and variance back; drawn once for each place of `shape`."""
+    if not isinstance(p, (int, float)):
+        raise TypeError(f"{name}: expected a number p, received {type(p).__name__}")
     if not 0.0 <= p <= 1.0:
-        raise ValueError(f"alpha_dropout: expected p in [0, 1], received {p}")
+        raise ValueError(f"{name}: expected p in [0, 1], received {p}")
     if not training or p == 0.0:
         return x
     if p == 1.0:
         return _C_ops.scale(x, 0.0)
     low = -1.6732632423543772 * 1.0507009873554805
-    kept = _C_ops.dropout(_C_ops.full_like(x, 1.0), p, False, tuple(x.shape))
+    kept = _C_ops.dropout(_C_ops.full_like(x, 1.0), p, False, shape)
     a = ((1 - p) * (1 + p * low**2)) ** -0.5
     mixed = _C_ops.add(_C_ops.multiply(x, kept), _C_ops.scale(kept, -low, low, True))
     return _C_ops.scale(mixed, a, -a * low * p, True)
+
+
+def alpha_dropout(x: Tensor, p: float = 0.5, training: bool = True, name: str | None = None) -> Tensor:
+    """Dropout that keeps mean and variance of self-normalising activations.
+
+    Raises ValueError for p outside [0, 1], TypeError for p that is no number. Source: paddle.nn.functional.alpha_dropout.
+    """
+    return _alpha_dropout(x, p, training, tuple(x.shape), "alpha_dropout")
+
+
+def feature_alpha_dropout(x: Tensor, p: float = 0.5, training: bool = True, name: str | None = None) -> Tensor:
+    """alpha_dropout of whole channels; x: [batch, channels, ...].
+
+    Raises ValueError for p outside [0, 1] or x of less than two dimensions, TypeError for p that is no number.
+    Source: paddle.nn.functional.feature_alpha_dropout.
+    """
+    if x.ndim < 2:
+        raise ValueError(f"feature_alpha_dropout: expected x of two dimensions or more, received shape {list(x.shape)}")
+    return _alpha_dropout(x, p, training, (*x.shape[:2], *(1,) * (x.ndim - 2)), "feature_alpha_dropout")
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, axis: int = 1, eps: float = 1e-8) -> Tensor:
