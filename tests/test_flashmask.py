@@ -1,4 +1,4 @@
-"""flashmask_attention and the softmax of masked scores, against softmax(q k^T) v with the mask written out."""
+"""flashmask_attention against softmax(q k^T) v with the mask written out."""
 
 from typing import Any
 
@@ -111,21 +111,3 @@ def test_refusals() -> None:
             flashmask_attention(q, q, q, **settings)
     with pytest.raises(ValueError, match="with heads that key's divide"):
         flashmask_attention(q, leaf(1, 2, 2, 2), leaf(1, 2, 2, 2))
-
-
-def test_softmax_of_masked_scores() -> None:
-    x, mask = leaf(2, 3, 4, 4), leaf(2, 1, 4, 4)
-    out = paddle.incubate.softmax_mask_fuse(x, mask)
-    scores = np.exp(x.numpy() + mask.numpy())
-    np.testing.assert_allclose(out.numpy(), scores / scores.sum(axis=-1, keepdims=True), rtol=1e-12)
-    out.square().sum().backward()
-    assert x.grad is not None
-    assert mask.grad is None
-    upper = paddle.incubate.softmax_mask_fuse_upper_triangle(x)
-    scores = np.tril(np.exp(x.numpy()))
-    np.testing.assert_allclose(upper.numpy(), scores / scores.sum(axis=-1, keepdims=True), rtol=1e-12)
-    assert gradcheck(paddle.incubate.softmax_mask_fuse_upper_triangle, [x], edges=False, fast_mode=True)
-    with pytest.raises(ValueError, match="softmax_mask_fuse: expected x and mask of four dimensions"):
-        paddle.incubate.softmax_mask_fuse(x[0], mask[0])
-    with pytest.raises(ValueError, match="expected x of four dimensions"):
-        paddle.incubate.softmax_mask_fuse_upper_triangle(x[0])
