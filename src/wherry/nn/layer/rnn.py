@@ -215,7 +215,7 @@ class RNNBase(LayerList):
         for layer in range(num_layers):
             size = input_size if layer == 0 else (proj_size or hidden_size) * self.num_directions
             made = [cells(size, hidden_size, **settings) for _ in range(self.num_directions)]
-            self.append(BiRNN(*made, time_major=time_major) if len(made) == 2 else RNN(made[0], False, time_major))
+            self.append(BiRNN(made[0], made[1], time_major) if len(made) == 2 else RNN(made[0], False, time_major))
         self._name_parameters(bias_ih_attr is not False, bias_hh_attr is not False)
 
     def _name_parameters(self, bias_ih: bool, bias_hh: bool) -> None:
