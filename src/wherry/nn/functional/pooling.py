@@ -203,7 +203,8 @@ def _share_matrix(size: int, output: int, dtype: Any) -> Tensor:
 
     matrix = np.zeros((size, output), dtype.numpy)
     for column, (start, end) in enumerate(adaptive_bounds(size, output)):
-        matrix[start:end, column] = 1.0 / (end - start)
+        if end > start:
+            matrix[start:end, column] = 1.0 / (end - start)
     return tensor_from_array(matrix)
 
 
@@ -225,6 +226,9 @@ def _adaptive_avg_pool(x: Tensor, count: int, output_size: Any, data_format: str
             order = [a for a in range(x.ndim) if a != 2 + i] + [2 + i]
             moved = _C_ops.matmul(_C_ops.transpose(x, tuple(order)), _share_matrix(size, target, x.dtype), False, False)
             x = _C_ops.transpose(moved, tuple(order.index(a) for a in range(x.ndim)))
+    if 0 in spatial:
+        # The mean of no elements.
+        x = _C_ops.scale(x, float("nan"), 0.0, True)
     return back(x, last)
 
 
