@@ -35,6 +35,12 @@ class SparseTensor:
         """Tensor, which isinstance asks for after the type."""
         return Tensor
 
+    def __getattr__(self, name: str) -> Any:
+        """Refused: what the engine keeps on dense tensors, as `impl`. Raises TypeError, and AttributeError for other names."""
+        if name[:1] == "_" and name[:2] != "__" and hasattr(Tensor, name):
+            return self.impl
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     @property
     def impl(self) -> Any:
         """Refused: the memory of a dense tensor. Raises TypeError."""

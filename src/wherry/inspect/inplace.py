@@ -84,7 +84,7 @@ def inplace_history(tensor: Any) -> InplaceHistory:
                     expected = w.inplace_version_snapshot
                     valid = expected == w.dense.inplace_version
                     savers.append(SaverFact(thing.op_name(), w.name, line_of_node(thing), expected, valid))
-        elif isinstance(thing, TensorBase) and thing is not tensor and getattr(thing, "impl", None) is not None:
+        elif issubclass(type(thing), TensorBase) and thing is not tensor and getattr(thing, "impl", None) is not None:
             if same_memory(thing.impl, storage, impl.array):
                 aliases.append(AliasFact(thing.impl.meta.shape, thing.impl.meta.dtype.name, alias_kind(thing, tensor)))
     return InplaceHistory(impl.inplace_version, writes, savers, aliases)

@@ -101,7 +101,8 @@ class Alive:
         self.tensors: list[TensorBase] = []
         self.nodes: list[GradNodeBase] = []
         for thing in gc.get_objects():
-            if isinstance(thing, TensorBase):
+            # By the type: sparse tensors say that they are Tensors, and have no such memory.
+            if issubclass(type(thing), TensorBase):
                 self.tensors.append(thing)
             elif isinstance(thing, GradNodeBase):
                 self.nodes.append(thing)
