@@ -167,6 +167,16 @@ def test_a_rule_serves_every_order() -> None:
         return ops.multiply(out_grad, ops.multiply(ops.scale(x, 2.0), y)), ops.multiply(out_grad, ops.square(x))
 
     x, y = leaf([1.0, 2.0]), leaf([3.0, -1.0])
+
+    @library.custom_op(name="short")
+    def short(x, y):  # type: ignore[no-untyped-def]
+        return x * y
+
+    short.rule(lambda ops, out_grad: out_grad)
+    with pytest.raises(
+        ValueError, match="the derivative of short: expected 2 gradients, one for each tensor input, received 1"
+    ):
+        short(x, y).sum().backward()
     assert gradcheck(quadratic, (x, y), edges=False) and gradgradcheck(quadratic, (x, y), edges=False)
 
 

@@ -180,7 +180,13 @@ class CustomOp:
 
         def joint(*values: Any) -> tuple[Any, ...]:
             result = function(*values)
-            return result if isinstance(result, tuple) else (result,) * min(count, 1)
+            grads = result if isinstance(result, tuple) else (result,)
+            if len(grads) != count:
+                raise ValueError(
+                    f"the derivative of {self.name}: expected {count} gradients, one for each tensor input, received {len(grads)}\n"
+                    f"  it is defined at {where_defined(function)}"
+                )
+            return grads
 
         joint.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
         joint.__name__ = function.__name__
