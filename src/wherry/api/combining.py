@@ -212,7 +212,8 @@ def renorm(x: Tensor, p: float, axis: int, max_norm: float) -> Tensor:
 
 def renorm_(x: Tensor, p: float, axis: int, max_norm: float) -> Tensor:
     """In-place `renorm`: the result is written to x. Source: paddle.renorm_."""
-    x[...] = renorm(x, p, axis, max_norm)
+    # From a copy: what is written to may not be what the derivative needs.
+    x[...] = renorm(_C_ops.assign(x), p, axis, max_norm)
     return x
 
 

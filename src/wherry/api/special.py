@@ -50,5 +50,6 @@ def multigammaln(x: Tensor, p: int, name: str | None = None) -> Tensor:
 
 def multigammaln_(x: Tensor, p: int, name: str | None = None) -> Tensor:
     """In-place `multigammaln`: the result is written to x. Source: paddle.multigammaln_."""
-    x[...] = multigammaln(x, p)
+    # From a copy: what is written to may not be what the derivative needs.
+    x[...] = multigammaln(_C_ops.assign(x), p)
     return x
