@@ -142,9 +142,9 @@ def rows_of(names: list[str], found: dict[str, Found]) -> list[tuple[str, ...]]:
     for rank, name in enumerate(names, 1):
         one = found[name]
         there = exists(name)
-        status = "missing" if not there else "yes" if one.ran or not one.tried else "refuses"
+        status = "missing" if not there else "not called" if not one.tried else "yes" if one.ran else "refuses"
         operations = sorted(one.operations)
-        views = "view" if any(OPS[o].is_view for o in operations[:1]) and len(operations) == 1 else "-"
+        views = "view" if len(operations) == 1 and OPS[operations[0]].is_view else "-"
         rows.append(
             (
                 str(rank),
@@ -163,12 +163,12 @@ def rows_of(names: list[str], found: dict[str, Found]) -> list[tuple[str, ...]]:
 
 def page(rows: list[tuple[str, ...]]) -> str:
     """The page of the documentation."""
-    count = {status: sum(r[2] == status for r in rows) for status in ("yes", "refuses", "missing")}
+    count = {status: sum(r[2] == status for r in rows) for status in ("yes", "not called", "refuses", "missing")}
     lines = [
         "# Coverage",
         "",
         "Written by `python -m tests.coverage`; `wherry ops --coverage [PATTERN]` prints it. The Paddle APIs that real models call, most used first.",
-        f"{count['yes']} of {len(rows)} are there and run, {count['refuses']} are there and refuse what was tried, {count['missing']} are missing.",
+        f"{count['yes']} of {len(rows)} ran in at least one of the configurations that were tried, {count['not called']} are there but had none to be tried in, {count['refuses']} refused all of them, {count['missing']} are missing.",
         "",
         "calls: how many of the configurations that were tried run. dtypes: of their tensors (f, c, bf, i, u: float, complex, bfloat, int, uint). order: the lowest to which the derivatives of the operations it is made of are",
         "compared with finite differences (docs/verification.md); - where none has one. operations: what it was made of in these calls; derivatives of any order come from theirs.",

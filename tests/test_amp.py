@@ -304,7 +304,10 @@ def test_settings(name: str, value: float, text: str) -> None:
 def test_where_one_is() -> None:
     assert not amp.is_autocast_enabled() and amp.get_autocast_dtype() == "float16"
     with auto_cast_class(dtype="bfloat16"):
-        assert amp.is_autocast_enabled() and amp.get_autocast_dtype() == "bfloat16"
+        assert amp.is_autocast_enabled("cpu") and amp.get_autocast_dtype("cpu") == "bfloat16"
+        for function in (amp.is_autocast_enabled, amp.get_autocast_dtype):
+            with pytest.raises(NotImplementedError, match="expected device_type None or 'cpu', received 'gpu'"):
+                function("gpu")
         with auto_cast_class(enable=False):
             assert not amp.is_autocast_enabled()
     assert not amp.is_autocast_enabled()

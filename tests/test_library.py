@@ -1,7 +1,6 @@
 """Operations and kernels of the user's own: from NumPy functions, from YAML, and for operations that are there."""
 
 import re
-import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -426,8 +425,3 @@ def test_a_kernel_with_a_predicate_serves_its_calls_alone() -> None:
 def test_it_is_imported_on_demand() -> None:
     code = "import sys, wherry; assert 'wherry.library' not in sys.modules and 'yaml' not in sys.modules; wherry.library.custom_op"
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_module_runs_alone() -> None:
-    found = runpy.run_path(str(EXAMPLES / "own_op_from_numpy.py"), run_name="elsewhere")
-    assert found["cube"](paddle.ones([1])).item() == 1.0

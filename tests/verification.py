@@ -15,24 +15,12 @@ from tests.suites.test_gradients import gradient_calls, problem
 from tests.suites.test_precision import calls_of, kernel_dtypes
 from tests.suites.test_special_forward import calls_of as special_calls_of
 from wherry._generated.op_defs import OPS
+from wherry.core import dtype as dt
 from wherry.dispatch.op_def import OpDef
 
 PAGE: Final = Path(__file__).resolve().parent.parent / "docs" / "verification.md"
 _SHORT: Final = {"float": "f", "complex": "c", "bfloat": "bf", "int": "i", "uint": "u"}
-_ORDER: Final = (
-    "bool",
-    "uint8",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "float16",
-    "bfloat16",
-    "float32",
-    "float64",
-    "complex64",
-    "complex128",
-)
+_ORDER: Final = tuple(d.name for d in dt.ALL)
 # The checks that need a gradient.
 _OF_GRADIENTS: Final = (
     "edges",

@@ -4,6 +4,7 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from wherry.api.creation import check_device
 from wherry.autograd.amp import AmpState
 from wherry.core import dtype as dt
 from wherry.core.state import amp_state, set_amp_state
@@ -73,13 +74,21 @@ def last_dtype() -> str:
     return _last["dtype"]
 
 
-def is_autocast_enabled() -> bool:
-    """Whether this thread is inside an auto_cast that casts. Source: paddle.amp.is_autocast_enabled."""
+def is_autocast_enabled(device_type: str | None = None) -> bool:
+    """Whether this thread is inside an auto_cast that casts. Raises NotImplementedError for a device other than the CPU.
+
+    Source: paddle.amp.is_autocast_enabled.
+    """
+    check_device(device_type, "device_type")
     return amp_state() is not None
 
 
 def get_autocast_dtype(device_type: str | None = None) -> str:
-    """The low dtype of the auto_cast around, "float16" outside of one. Source: paddle.amp.get_autocast_dtype."""
+    """The low dtype of the auto_cast around, "float16" outside of one. Raises NotImplementedError for a device other than the CPU.
+
+    Source: paddle.amp.get_autocast_dtype.
+    """
+    check_device(device_type, "device_type")
     state = amp_state()
     return "float16" if state is None else str(state.dtype.name)
 

@@ -111,15 +111,19 @@ class GradScaler:
         if not self._enable:
             optimizer.step()
             return
+        self._unless_infinite(optimizer, "step", optimizer.step)
+
+    def _unless_infinite(self, optimizer: Any, name: str, run: Any) -> Any:
+        """unscale_ where that was not done yet, then run(), or None where a gradient is not finite."""
         progress = self._progress(optimizer)
         if progress.state is OptimizerState.STEPPED:
-            raise RuntimeError("GradScaler.step: has already been called for this optimizer since the last update()")
+            raise RuntimeError(f"GradScaler.{name}: has already been called for this optimizer since the last update()")
         if progress.state is OptimizerState.INIT:
             self.unscale_(optimizer)
         self._found_inf = self._found_inf or progress.found_inf
-        if not progress.found_inf:
-            optimizer.step()
+        result = None if progress.found_inf else run()
         progress.state = OptimizerState.STEPPED
+        return result
 
     def update(self) -> None:
         """Change the factor by what the steps since the last update() found."""
@@ -147,16 +151,9 @@ class GradScaler:
         if not self._enable:
             found: tuple[list[Any], list[tuple[Any, Any]]] = optimizer.minimize(*args, **kwargs)
             return found
-        progress = self._progress(optimizer)
-        if progress.state is OptimizerState.INIT:
-            self.unscale_(optimizer)
-        self._found_inf = self._found_inf or progress.found_inf
-        result: tuple[list[Any], list[tuple[Any, Any]]] = ([], [])
-        if not progress.found_inf:
-            result = optimizer.minimize(*args, **kwargs)
-        progress.state = OptimizerState.STEPPED
+        result = self._unless_infinite(optimizer, "minimize", lambda: optimizer.minimize(*args, **kwargs))
         self.update()
-        return result
+        return ([], []) if result is None else result
 
     def _progress(self, optimizer: Any) -> _Progress:
         progress = self._optimizers.get(optimizer)

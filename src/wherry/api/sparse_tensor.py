@@ -219,7 +219,11 @@ class SparseCooTensor(SparseTensor):
         return _C_ops.reshape(gathered_sum(self._values, self.linear(), math.prod(sparse)), self._shape)
 
     def to_sparse_coo(self, sparse_dim: int) -> "SparseCooTensor":
-        """The tensor itself, as in Paddle."""
+        """The tensor itself; raises NotImplementedError for another number of sparse dimensions than it has."""
+        if sparse_dim != self.sparse_dim():
+            raise NotImplementedError(
+                f"to_sparse_coo: expected sparse_dim {self.sparse_dim()}, which the tensor has, received {sparse_dim}; go by .to_dense()"
+            )
         return self
 
     def to_sparse_csr(self) -> "SparseCsrTensor":

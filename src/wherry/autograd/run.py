@@ -121,6 +121,7 @@ def run_pass(engine: BackwardPass) -> None:
         set_grad_enabled_flag(before)
 
 
+# The flags are Any: compiled, a declared bool would be refused before `flag` can name function and argument.
 def backward(
     tensors: Any,
     grad_tensors: Any = None,

@@ -16,8 +16,6 @@ _HALF: Final = (dt.float16.numpy, dt.bfloat16.numpy)
 
 def where_defined(function: Any) -> str:
     """The line at which a function is defined."""
-    while hasattr(function, "__wrapped__"):
-        function = function.__wrapped__
     code = definition(function)[1]
     return "an unknown place" if code is None else describe(code, 0)
 

@@ -34,8 +34,8 @@ def kernel(
     The function takes NumPy arrays and attribute values in the order of the operation's arguments and returns an array, or a tuple of them where there
     are several outputs; it writes to none of its inputs. predicate: takes the same arguments and says whether this kernel wants the call; those with a
     predicate are asked first, the newest first. Without one the kernel takes the place of the one that is there. out: the function also takes `out=`, an array
-    to write to. contiguous: inputs are made C-contiguous first. Raises TypeError for what is not callable, ValueError for a name that belongs to no
-    operation and begins no custom one (`wherry kernels NAME` lists what there is).
+    to write to. contiguous: inputs are made C-contiguous first. Raises TypeError for what is not callable, ValueError for a predicate with a name that no
+    kernel has yet (`wherry kernels NAME` lists what there is).
     """
     if predicate is not None and not callable(predicate):
         raise TypeError(f"kernel: expected a callable predicate, received {type(predicate).__name__}")
@@ -44,7 +44,7 @@ def kernel(
     def decorate(function: _Function) -> _Function:
         if not callable(function):
             raise TypeError(f"kernel: expected a function to register as {name!r}, received {type(function).__name__}")
-        if predicate is not None and not any(FACTORY.find(name, key) for key in FACTORY.registered(name)):
+        if predicate is not None and not FACTORY.registered(name):
             raise ValueError(
                 f"kernel: expected the name of a kernel that is there, as this one has a predicate, received {name!r}; "
                 "without a predicate it begins a new one"
